@@ -1,0 +1,1 @@
+"""MCP servers in Python: the handle by which a language model holds your program."""
