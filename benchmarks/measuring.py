@@ -1,0 +1,203 @@
+"""Running contenders: the load generator on a server, and the import of a package."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import msgspec
+from workloads import IMPORT, MEMORY, START, Stage, Workload, plan
+
+HERE = Path(__file__).resolve().parent
+LOAD_SOURCE = HERE / "load.c"
+CACHE = HERE / ".cache"
+
+STAGE_DEADLINE = 90.0  # seconds; mcp and fastmcp need about ten to register 5,000 tools
+IMPORT_DEADLINE = 30.0
+
+# Common on build machines; each would make one contender or all of them slower than in daily use.
+PYTHON_SETTINGS = {
+    "PYTHONASYNCIODEBUG",
+    "PYTHONDEVMODE",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONMALLOC",
+    "PYTHONTRACEMALLOC",
+    "PYTHONUNBUFFERED",
+}
+
+
+class CannotMeasure(Exception):
+    """Something that the benchmark needs is missing or did not work; the text says what."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    # What a server's first line imports: a package may load its parts only when they are used.
+    import_line: str
+
+    @property
+    def script(self) -> Path:
+        return HERE / "contenders" / f"{self.name}_server.py"
+
+
+CONTENDERS = (
+    Contender("toolhaft", "from toolhaft import Server"),
+    Contender("mcp", "from mcp.server import MCPServer"),
+    Contender("fastmcp", "from fastmcp import FastMCP"),
+    Contender("limit", "import msgspec"),
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One measurement: the figure in the workload's unit, and the figure shown beside it.
+
+    Beside calls/s that is the server's CPU time per call in µs, beside import the time in all.
+    """
+
+    figure: float
+    beside: float | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came of one attempt: samples, and why there are not more of them."""
+
+    samples: dict[Workload, Sample]
+    failure: str | None = None
+
+
+class Phase(msgspec.Struct):
+    calls: int
+    wall_seconds: float
+    cpu_seconds: float
+    bytes_per_answer: float
+
+
+class Outcome(msgspec.Struct):
+    """What load.c prints."""
+
+    start_seconds: float | None
+    rss_after_start_kib: int
+    rss_peak_kib: int
+    phases: dict[str, Phase]
+    failure: str | None
+
+
+def build_load() -> Path:
+    """Compile load.c unless that was done before."""
+    program = CACHE / "load"
+    if program.exists() and program.stat().st_mtime > LOAD_SOURCE.stat().st_mtime:
+        return program
+    compiler = os.environ.get("CC", "cc")
+    if shutil.which(compiler) is None:
+        raise CannotMeasure(
+            f"no C compiler: {compiler!r} is not on PATH. Install one (Debian and Ubuntu: "
+            "apt install gcc libc6-dev; Fedora: dnf install gcc) or name yours in CC."
+        )
+    CACHE.mkdir(exist_ok=True)
+    command = [compiler, "-O2", "-std=c11", "-o", str(program), str(LOAD_SOURCE)]
+    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    if compiled.returncode != 0:
+        raise CannotMeasure(f"load.c does not compile:\n{compiled.stderr}")
+    return program
+
+
+def environment(fillers: int = 0) -> dict[str, str]:
+    """The environment of a contender: ours, less what changes how Python itself runs."""
+    kept = {name: os.environ[name] for name in os.environ if name not in PYTHON_SETTINGS}
+    return {**kept, "BENCH_FILLERS": str(fillers)}
+
+
+def run_stage(
+    load: Path,
+    contender: Contender,
+    *,
+    stage: Stage,
+    wanted: tuple[Workload, ...],
+    seconds: float,
+) -> Measured:
+    """Start the contender's server once and measure what is wanted of the stage."""
+    command = [str(load), sys.executable, str(contender.script)]
+    with tempfile.TemporaryFile("w+", errors="replace") as complaints:
+        ended = subprocess.run(
+            command,
+            input=plan(stage, wanted, seconds=seconds, deadline=STAGE_DEADLINE),
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+            env=environment(stage.fillers),
+            timeout=STAGE_DEADLINE + 10,
+            check=False,
+        )
+        complaints.seek(0)
+        last_words = complaints.read().strip().splitlines()[-1:]
+    if not ended.stdout:
+        return Measured({}, "; ".join([f"load ended with {ended.returncode}", *last_words]))
+    outcome = msgspec.json.decode(ended.stdout, type=Outcome)
+    failure = outcome.failure and "; ".join([outcome.failure, *last_words])
+    return Measured(samples_of(outcome, stage, wanted=wanted), failure)
+
+
+def samples_of(
+    outcome: Outcome, stage: Stage, *, wanted: tuple[Workload, ...]
+) -> dict[Workload, Sample]:
+    samples: dict[Workload, Sample] = {}
+    if outcome.start_seconds is not None:
+        samples[START] = Sample(outcome.start_seconds * 1e3)
+        samples[MEMORY] = Sample(outcome.rss_after_start_kib * 1024 / 1e6)
+    for calls in stage.calls:
+        if phase := outcome.phases.get(calls.name):
+            rate = phase.calls / phase.wall_seconds
+            samples[calls] = Sample(rate, beside=phase.cpu_seconds / phase.calls * 1e6)
+    return {row: samples[row] for row in samples if row in stage.workloads and row in wanted}
+
+
+def seconds_of_python(code: str) -> float:
+    """How long `python -c code` takes from start to end.
+
+    Raises:
+        CannotMeasure: The code failed.
+    """
+    start = time.perf_counter()
+    try:
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=IMPORT_DEADLINE,
+            check=True,
+        )
+    except subprocess.CalledProcessError as failed:
+        raise CannotMeasure("".join(failed.stderr.strip().splitlines()[-1:])) from None
+    except subprocess.TimeoutExpired:
+        raise CannotMeasure(f"{code!r} takes more than {IMPORT_DEADLINE:.0f} s") from None
+    return time.perf_counter() - start
+
+
+def seconds_of_bare_python() -> float:
+    return median(seconds_of_python("pass") for _ in range(5))
+
+
+def run_import(contender: Contender, bare: float) -> Measured:
+    """Import the contender once in a process of its own; `bare` is what Python takes without."""
+    in_all = seconds_of_python(contender.import_line)
+    return Measured({IMPORT: Sample((in_all - bare) * 1e3, beside=in_all * 1e3)})
+
+
+def why_unavailable(contender: Contender) -> str | None:
+    """Why the contender cannot take part, or None. Leaves its modules compiled."""
+    try:
+        seconds_of_python(contender.import_line)
+    except CannotMeasure as why:
+        return str(why)
+    return None

@@ -1,0 +1,123 @@
+"""The samples of a run, and the figures and verdicts that follow from them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import median
+
+from measuring import Sample
+from workloads import WORKLOADS, Workload
+
+WORKLOAD_OF = {workload.name: workload for workload in WORKLOADS}
+
+
+@dataclass
+class Results:
+    """Everything that was measured, by workload and contender."""
+
+    contenders: list[str]
+    samples: dict[tuple[Workload, str], list[Sample]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    failures: dict[tuple[str, str], str] = field(default_factory=dict)  # stage, contender: why
+
+    def add(self, contender: str, samples: dict[Workload, Sample]) -> None:
+        for workload, sample in samples.items():
+            self.samples[workload, contender].append(sample)
+
+    @property
+    def workloads(self) -> list[Workload]:
+        """Those that were measured for anyone, in the order of the tables."""
+        return [row for row in WORKLOADS if any(row is measured for measured, _ in self.samples)]
+
+    def figure(self, workload: Workload, contender: str) -> float | None:
+        """The median in the workload's unit."""
+        samples = self.samples.get((workload, contender))
+        return median(sample.figure for sample in samples) if samples else None
+
+    def beside(self, workload: Workload, contender: str) -> float | None:
+        """The median of the second figure: CPU time per call, or import in all."""
+        samples = self.samples.get((workload, contender), [])
+        figures = [sample.beside for sample in samples if sample.beside is not None]
+        return median(figures) if figures else None
+
+    def times_better(self, workload: Workload, contender: str, than: str) -> float | None:
+        """The ratio of the figures, turned so that more is better."""
+        ratio = quotient(self.figure(workload, contender), self.figure(workload, than))
+        return ratio if ratio is None or workload.unit == "calls/s" else 1 / ratio
+
+    def cpu_ratio(self, workload: Workload, contender: str, to: str) -> float | None:
+        """How many times the CPU time of another contender a call costs."""
+        if workload.unit != "calls/s":
+            return None
+        return quotient(self.beside(workload, contender), self.beside(workload, to))
+
+
+def quotient(dividend: float | None, divisor: float | None) -> float | None:
+    return dividend / divisor if dividend is not None and divisor else None
+
+
+Reading = Callable[[Results], float | None]
+
+
+def rate_to_mcp(name: str) -> Reading:
+    return lambda results: results.times_better(WORKLOAD_OF[name], "toolhaft", "mcp")
+
+
+def share_of_mcp(name: str) -> Reading:
+    return lambda results: quotient(1.0, rate_to_mcp(name)(results))
+
+
+def cpu_to_limit(name: str) -> Reading:
+    return lambda results: results.cpu_ratio(WORKLOAD_OF[name], "toolhaft", "limit")
+
+
+def figure(name: str) -> Reading:
+    return lambda results: results.figure(WORKLOAD_OF[name], "toolhaft")
+
+
+def cpu_growth(few: str, many: str) -> Reading:
+    return lambda results: quotient(
+        results.beside(WORKLOAD_OF[many], "toolhaft"), results.beside(WORKLOAD_OF[few], "toolhaft")
+    )
+
+
+@dataclass(frozen=True)
+class Target:
+    """A promise about toolhaft: what is read from the results, and the bound it must keep."""
+
+    claim: str
+    unit: str
+    reading: Reading
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def verdict(self, results: Results) -> str:
+        value = self.reading(results)
+        if value is None:
+            return "not measured"
+        low = self.at_least is not None and value < self.at_least
+        high = self.at_most is not None and value > self.at_most
+        return "FAIL" if low or high else "PASS"
+
+
+TARGETS = (
+    Target("call, one by one: rate", "times mcp", rate_to_mcp("call"), at_least=20),
+    Target("call, one by one: CPU per call", "times limit", cpu_to_limit("call"), at_most=3),
+    Target("call, 64 in flight: rate", "times mcp", rate_to_mcp("call-64"), at_least=60),
+    Target("sync tool, one by one: rate", "times mcp", rate_to_mcp("sync"), at_least=15),
+    Target("tools/list of 100 tools: rate", "times mcp", rate_to_mcp("list-100"), at_least=100),
+    Target("tools/list of 100 tools: CPU", "times limit", cpu_to_limit("list-100"), at_most=2),
+    Target("start to first answer", "ms", figure("start"), at_most=150),
+    Target("start to first answer", "times mcp", share_of_mcp("start"), at_most=1 / 6),
+    Target("import, on top of bare Python", "ms", figure("import"), at_most=80),
+    Target("memory after start (RSS)", "MB", figure("memory"), at_most=30),
+    Target(
+        "CPU per call with 5,000 tools",
+        "times 10 tools",
+        cpu_growth("tools-10", "tools-5000"),
+        at_most=1.1,
+    ),
+)

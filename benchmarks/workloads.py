@@ -1,0 +1,183 @@
+"""What the contenders are asked to do: requests, their expected answers, and how many at a time."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+# Every contender has these; the rest of the tools that a stage wants are fillers.
+OWN_TOOLS = ("add", "add_sync", "echo", "search")
+
+ID_MARK = "@ID@"  # where load.c writes the id of each request
+MAX_CALLS = 200_000  # per phase; its seconds end it earlier on most machines
+
+CLIENT = {"name": "bench", "version": "1"}
+META_2026 = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": CLIENT,
+}
+INITIALIZE_PARAMS = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """One row of the tables."""
+
+    name: str
+    title: str
+    unit: str = "calls/s"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Calls(Workload):
+    """A row that is measured by sending one request again and again."""
+
+    method: str = "tools/call"
+    params: dict[str, Any]
+    expected: str
+    in_flight: int = 1
+    # Calls one by one share a core with the load; load.c says why.
+    one_core: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One start of a server, and what it is measured by before it is stopped."""
+
+    name: str
+    workloads: tuple[Workload, ...]
+    tools: int = len(OWN_TOOLS)
+    handshake: bool = True  # `initialize` of 2025-11-25, else the envelope of 2026-07-28
+    slow_for: frozenset[str] = frozenset()  # contenders that a quick run spares the stage
+
+    @property
+    def calls(self) -> list[Calls]:
+        return [workload for workload in self.workloads if isinstance(workload, Calls)]
+
+    @property
+    def fillers(self) -> int:
+        return self.tools - len(OWN_TOOLS)
+
+
+START = Workload("start", "process start to first answer", "ms")
+MEMORY = Workload("memory", "memory after start (RSS)", "MB")
+IMPORT = Workload("import", "import, on top of bare Python (in all)", "ms")
+
+
+def request(method: str, params: dict[str, Any], *, handshake: bool) -> str:
+    """One request as a line with a mark for its id; `_meta` says the revision without handshake."""
+    if not handshake:
+        params = {**params, "_meta": META_2026}
+    message = {"jsonrpc": "2.0", "id": ID_MARK, "method": method, "params": params}
+    return compact(message).replace(f'"{ID_MARK}"', ID_MARK)
+
+
+def compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def text_content(text: str) -> str:
+    """The bytes by which the text of a tool's result is found in an answer."""
+    return '"text":' + compact(text)
+
+
+def adding(name: str, title: str, *, tool: str = "add", **how: Any) -> Calls:
+    params = {"name": tool, "arguments": {"a": 40123, "b": 2877}}
+    return Calls(name, title, params=params, expected=text_content("43000"), **how)
+
+
+def echoing(name: str, title: str, *, size: int) -> Calls:
+    text = ("The quick brown fox jumps over the lazy dog. " * (size // 45 + 1))[:size]
+    params = {"name": "echo", "arguments": {"text": text}}
+    return Calls(name, title, params=params, expected=text_content(text), one_core=True)
+
+
+def searching(name: str, title: str, *, count: int) -> Calls:
+    items = [
+        {"name": f"item {n}", "price": 100 + n, "quantity": n % 7, "tags": ["new", f"shelf {n}"]}
+        for n in range(count)
+    ]
+    total = sum(100 + n for n in range(count) for _ in range(n % 7))
+    params = {
+        "name": "search",
+        "arguments": {"query": {"text": "what it costs", "limit": 10, "items": items}},
+    }
+    return Calls(name, title, params=params, expected=text_content(str(total)), one_core=True)
+
+
+def listing(name: str, title: str, *, count: int) -> Calls:
+    last = f'"filler_{count - len(OWN_TOOLS) - 1:04}"'
+    return Calls(name, title, method="tools/list", params={}, expected=last, one_core=True)
+
+
+STAGES = (
+    Stage(name="start", workloads=(START, MEMORY)),
+    Stage(
+        name="calls",
+        workloads=(
+            START,
+            MEMORY,
+            adding("call", "call, one by one", one_core=True),
+            adding("call-cores", "call, one by one, across cores"),
+            adding("call-64", "call, 64 in flight", in_flight=64),
+            adding("sync", "sync tool, one by one", tool="add_sync", one_core=True),
+            adding("sync-64", "sync tool, 64 in flight", tool="add_sync", in_flight=64),
+            searching("nested", "nested arguments, 50 items", count=50),
+            echoing("echo-1m", "echo of 1 MiB", size=1 << 20),
+        ),
+    ),
+    Stage(
+        name="calls of 2026-07-28",
+        handshake=False,
+        workloads=(
+            adding("call-2026", "call, one by one, 2026-07-28", one_core=True),
+            adding("call-2026-64", "call, 64 in flight, 2026-07-28", in_flight=64),
+        ),
+    ),
+    Stage(
+        name="100 tools",
+        tools=100,
+        workloads=(listing("list-100", "tools/list of 100 tools", count=100),),
+    ),
+    Stage(
+        name="10 tools",
+        tools=10,
+        workloads=(adding("tools-10", "64 in flight, 10 tools registered", in_flight=64),),
+    ),
+    Stage(
+        name="5,000 tools",
+        tools=5000,
+        slow_for=frozenset({"mcp", "fastmcp"}),  # ten seconds and more, just to register them
+        workloads=(adding("tools-5000", "64 in flight, 5,000 tools registered", in_flight=64),),
+    ),
+)
+
+WORKLOADS = (START, IMPORT, MEMORY, *(calls for stage in STAGES for calls in stage.calls))
+
+
+def matching(patterns: list[str]) -> tuple[Workload, ...]:
+    """The workloads whose name matches one of the shell patterns, in the order of the tables."""
+    return tuple(
+        workload
+        for workload in WORKLOADS
+        if any(fnmatchcase(workload.name, pattern) for pattern in patterns)
+    )
+
+
+def plan(stage: Stage, wanted: tuple[Workload, ...], *, seconds: float, deadline: float) -> str:
+    """The plan by which load.c runs those workloads of a stage that are wanted."""
+    hello = ("initialize", INITIALIZE_PARAMS) if stage.handshake else ("server/discover", {})
+    lines = [["deadline", deadline], ["hello", request(*hello, handshake=stage.handshake)]]
+    if stage.handshake:
+        initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        lines.append(["notify", compact(initialized)])
+    for calls in stage.calls:
+        if calls in wanted:
+            cores = "one" if calls.one_core else "all"
+            message = request(calls.method, calls.params, handshake=stage.handshake)
+            head = ["phase", calls.name, calls.in_flight, cores, MAX_CALLS, seconds]
+            lines.append([*head, calls.expected, message])
+    return "".join("\t".join(map(str, line)) + "\n" for line in lines)

@@ -1,0 +1,102 @@
+"""What a TARGET on the command line means: `file.py`, `file.py:name`, `module`, `module:name`."""
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..server import Server
+
+
+class BadTarget(Exception):
+    """There is no server to be had there; the message says what was looked for and where."""
+
+
+def load(target: str) -> Server:
+    """The server that a target names.
+
+    Raises:
+        BadTarget: there is none.
+    """
+    where, colon, name = target.rpartition(":")
+    if not colon or "/" in name or "\\" in name:  # the colon of a drive is not ours
+        where, name = target, ""
+    module = _from_file(Path(where)) if where.endswith(".py") else _from_name(where)
+    return _named(module, name, where) if name else _only(module, where)
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise BadTarget(f"there is no file {str(path)!r}")
+    sys.path.insert(0, str(path.parent.resolve()))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise BadTarget(f"{str(path)!r} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        raise BadTarget(_told(str(path), error)) from error
+    return module
+
+
+def _from_name(name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and name.startswith(error.name):
+            raise BadTarget(
+                f"there is no module {name!r}; a file is named with its ending, as in {name}.py"
+            ) from None
+        raise BadTarget(_told(name, error)) from error
+    except BaseException as error:
+        raise BadTarget(_told(name, error)) from error
+
+
+def _told(where: str, error: BaseException) -> str:
+    """What happened while the author's module was imported, without our own frames."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not _is_ours(frame.filename)]
+    lines = traceback.format_list(own) + traceback.format_exception_only(error)
+    return f"{where} could not be imported\n" + "".join(lines).rstrip()
+
+
+def _is_ours(filename: str) -> bool:
+    return (
+        filename.startswith("<frozen importlib") or Path(filename).parent == Path(__file__).parent
+    )
+
+
+def _only(module: ModuleType, where: str) -> Server:
+    servers = {name: value for name, value in vars(module).items() if isinstance(value, Server)}
+    distinct = {id(server) for server in servers.values()}
+    if len(distinct) == 1:
+        return next(iter(servers.values()))
+    if servers:
+        raise BadTarget(f"{where} has several servers; say which: {where}:{', '.join(servers)}")
+    raise BadTarget(
+        f"{where} has no Server; make one at the top of the module, or name a function that does, "
+        f"as in {where}:make_server"
+    )
+
+
+def _named(module: ModuleType, name: str, where: str) -> Server:
+    value: Any = getattr(module, name, None)
+    if value is None:
+        known = [key for key, found in vars(module).items() if isinstance(found, Server)]
+        hint = f"; it has {', '.join(known)}" if known else ""
+        raise BadTarget(f"{where} has nothing named {name!r}{hint}")
+    if not isinstance(value, Server) and callable(value):
+        try:
+            value = value()
+        except BaseException as error:
+            raise BadTarget(_told(f"{where}:{name}", error)) from error
+    if inspect.isawaitable(value) or not isinstance(value, Server):
+        raise BadTarget(f"{where}:{name} is {type(value).__name__}, not a Server")
+    return value

@@ -1,0 +1,106 @@
+"""Every error the library raises, and every JSON-RPC code it sends.
+
+Exception
+├── ToolError               the tool's own «this did not work», shown to the model
+└── McpError                becomes a JSON-RPC error
+    ├── ParseError              -32700  the bytes are not JSON
+    ├── InvalidRequest          -32600  JSON, but not a request
+    ├── MethodNotFound          -32601
+    ├── InvalidParams           -32602
+    │   └── NotFound                    a resource; the code depends on the revision
+    ├── InternalError           -32603
+    ├── MissingCapability       -32021  the client did not declare what the call needs
+    └── UnsupportedVersion      -32022
+"""
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+ECHO_LIMIT = 200
+
+
+def shown(value: str) -> str:
+    """Text of the peer as it may appear in a message: quoted, and never long."""
+    cut = value if len(value) <= ECHO_LIMIT else value[:ECHO_LIMIT] + "…"
+    return repr(cut.encode("utf-8", "replace").decode())
+
+
+class ToolError(Exception):
+    """A failure that the model should read: the call ends with `isError` and exactly this text."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class McpError(Exception):
+    """A failure that the client should handle: the call ends with a JSON-RPC error."""
+
+    code: int = -32603
+
+    def __init__(self, message: str, *, code: int | None = None, data: Any = UNSET) -> None:
+        super().__init__(message)
+        self.message = message
+        self.data: Any | UnsetType = data
+        if code is not None:
+            self.code = code
+
+
+class ParseError(McpError):
+    """The bytes are not one JSON text in UTF-8."""
+
+    code = -32700
+
+
+class InvalidRequest(McpError):
+    """JSON, but not a request this peer may send now."""
+
+    code = -32600
+
+
+class MethodNotFound(McpError):
+    """The method does not exist in the caller's revision, or its capability is not offered."""
+
+    code = -32601
+
+
+class InvalidParams(McpError):
+    """The method exists; its parameters, or what they name, do not."""
+
+    code = -32602
+
+
+class NotFound(InvalidParams):
+    """A resource that does not exist. `-32002` up to 2025, `-32602` after: the row decides."""
+
+    def __init__(self, message: str, *, uri: str | None = None) -> None:
+        super().__init__(message, data=UNSET if uri is None else {"uri": uri})
+
+
+class InternalError(McpError):
+    """Something of ours or of the author's broke. Details are in the log, never in here."""
+
+    code = -32603
+
+
+class MissingCapability(McpError):
+    """The client did not declare a capability that this call cannot do without."""
+
+    code = -32021
+
+    def __init__(self, message: str, *, required: dict[str, Any]) -> None:
+        super().__init__(message, data={"requiredCapabilities": required})
+
+
+class UnsupportedVersion(McpError):
+    """The request claims a revision that is not served in this way."""
+
+    code = -32022
+
+    def __init__(self, requested: str, supported: list[str]) -> None:
+        super().__init__(
+            f"unsupported protocol version {shown(requested)}; this server speaks "
+            + ", ".join(supported),
+            data={"supported": supported, "requested": requested},
+        )

@@ -1,0 +1,1 @@
+"""What a server offers, one module per part of the specification."""

@@ -1,0 +1,100 @@
+"""Who hears of changes: `subscriptions/listen`, `resources/subscribe` and `unsubscribe`.
+
+One call of `publish` reaches clients of both eras. A session follows every list and the resources
+it subscribed to; a subscription follows what it named, for as long as its request is open.
+"""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+
+from ..errors import MethodNotFound
+from ..protocol.calls import Exchange, Outcome, Result
+from ..protocol.handshake import Session
+from ..protocol.interests import Change, Interests, honoured
+from ..types.notices import Acknowledged, Cancelled, ListenParams
+from ..types.wire import Meta
+from ..types.wire import Result as EmptyResult
+
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+
+Listener = Callable[[Change], None]
+
+
+class Changes:
+    """Carries what changed to whoever listens."""
+
+    def __init__(self, offered: Callable[[], frozenset[str]]) -> None:
+        self._offered = offered
+        self._listeners: list[Listener] = []
+        # Reentrant: a listener may be told of a change while it is being acknowledged.
+        self._lock = threading.RLock()
+
+    def join(self, listener: Listener) -> Callable[[], None]:
+        """Hear of every change from now on; the result ends that."""
+        with self._lock:
+            self._listeners.append(listener)
+        return partial(self._leave, listener)
+
+    def publish(self, change: Change) -> None:
+        """Tell everyone who listens. From any thread."""
+        with self._lock:
+            for listener in list(self._listeners):
+                listener(change)
+
+    def listen(self, exchange: Exchange) -> Outcome:
+        """Answer `subscriptions/listen`, which is a long call."""
+        if not self._offered():
+            raise MethodNotFound("this server has nothing to listen to")
+        return self._listen(exchange)
+
+    def subscribe(self, exchange: Exchange) -> Outcome:
+        """Answer `resources/subscribe`."""
+        _interests(exchange).uris.add(exchange.call.params.uri)
+        return EmptyResult()
+
+    def unsubscribe(self, exchange: Exchange) -> Outcome:
+        """Answer `resources/unsubscribe`."""
+        _interests(exchange).uris.discard(exchange.call.params.uri)
+        return EmptyResult()
+
+    async def _listen(self, exchange: Exchange) -> Result:
+        params: ListenParams = exchange.call.params
+        granted, interests = honoured(params.notifications, self._offered())
+        meta: Meta = {SUBSCRIPTION: exchange.call.id}
+
+        def hear(change: Change) -> None:
+            if interests.match(change):
+                method, notice = change.notification()
+                notice.meta = meta
+                exchange.notify(method, notice)
+
+        # Nothing may come before the acknowledgement, and nothing may be missed after it.
+        with self._lock:
+            leave = self.join(hear)
+            exchange.notify(
+                "notifications/subscriptions/acknowledged",
+                Acknowledged(notifications=granted, meta=meta),
+            )
+        try:
+            await exchange.closing()
+        finally:
+            leave()
+        # One page of the specification ends a subscription by a notification, another one by the
+        # result: a client is happy with whichever it knows.
+        exchange.notify(
+            "notifications/cancelled",
+            Cancelled(request_id=exchange.call.id, reason="the server ends", meta=meta),
+        )
+        return EmptyResult(meta=meta)
+
+    def _leave(self, listener: Listener) -> None:
+        with self._lock:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+
+def _interests(exchange: Exchange) -> Interests:
+    session = exchange.call.era
+    assert isinstance(session, Session), "these methods are in no other row"
+    return session.interests

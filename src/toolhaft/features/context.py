@@ -1,0 +1,132 @@
+"""What a function may do for the length of its call: report, log, look at who calls."""
+
+import asyncio
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from ..protocol.calls import Exchange
+from ..types.notices import LEVELS, LogLevel, LogMessage, Progress
+
+
+class Client(Struct, frozen=True):
+    """Who calls, as far as it said."""
+
+    name: str | None
+    version: str | None
+    revision: str
+    capabilities: dict[str, Any]
+
+    def can(self, path: str) -> bool:
+        """Did the client declare this capability? `can("elicitation.url")`."""
+        found: Any = self.capabilities
+        for key in path.split("."):
+            if not isinstance(found, dict) or key not in found:
+                return False
+            found = found[key]  # pyright: ignore[reportUnknownVariableType]
+        return True
+
+
+class SyncContext:
+    """The same for plain functions, which run on a thread and cannot await."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: "Context") -> None:
+        self._context = context
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the client how far this call is."""
+        self._context.send_progress(done, total, message)
+
+    def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
+        """Send the client a log message."""
+        self._context.send_log(level, data, logger)
+
+
+class Context:
+    """Ask for it by annotation, anywhere in a signature: `ctx: Context`."""
+
+    __slots__ = ("_done", "_exchange", "lifespan", "server")
+
+    def __init__(self, exchange: Exchange, server: Any = None, lifespan: Any = None) -> None:
+        self._exchange = exchange
+        self._done = float("-inf")
+        self.server = server
+        self.lifespan = lifespan
+
+    @property
+    def request_id(self) -> int | str:
+        """The id that the client gave this request."""
+        return self._exchange.call.id
+
+    @property
+    def principal(self) -> str | None:
+        """Who is behind the client, if the transport knows."""
+        return self._exchange.call.caller.principal
+
+    @property
+    def client(self) -> Client:
+        """The client and what it can do."""
+        caller = self._exchange.call.caller
+        info = caller.client
+        return Client(
+            name=None if info is None else info.name,
+            version=None if info is None else info.version,
+            revision=caller.revision.date,
+            capabilities=dict(caller.capabilities),
+        )
+
+    @property
+    def cancelled(self) -> bool:
+        """Has the client lost interest? Plain functions look here; coroutines are cancelled."""
+        return self._exchange.call.cancelled
+
+    def check(self) -> None:
+        """Raise if the call was cancelled: for loops in plain functions."""
+        if self.cancelled:
+            raise asyncio.CancelledError
+
+    @property
+    def sync(self) -> SyncContext:
+        """These methods without `await`."""
+        return SyncContext(self)
+
+    async def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Tell the client how far this call is. Nothing is sent unless it asked to know."""
+        self.send_progress(done, total, message)
+        await self._exchange.drain()
+
+    async def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
+        """Send the client a log message, if it wants messages of this level."""
+        self.send_log(level, data, logger)
+        await self._exchange.drain()
+
+    def send_progress(self, done: float, total: float | None, message: str | None) -> None:
+        token = self._exchange.call.meta.progress_token
+        # "The progress value MUST increase with each notification."
+        if token is UNSET or done <= self._done:
+            return
+        self._done = done
+        self._exchange.notify(
+            "notifications/progress",
+            Progress(
+                progress_token=token,
+                progress=done,
+                total=UNSET if total is None else total,
+                message=UNSET if message is None else message,
+            ),
+        )
+
+    def send_log(self, level: LogLevel, data: Any, logger: str | None) -> None:
+        if level not in LEVELS:
+            raise ValueError(f"log level must be one of {', '.join(LEVELS)}, not {level!r}")
+        wanted = self._exchange.call.caller.log_level
+        if wanted is None or LEVELS.index(level) < wanted:
+            return
+        self._exchange.notify(
+            "notifications/message",
+            LogMessage(level=level, data=data, logger=UNSET if logger is None else logger),
+        )

@@ -1,0 +1,214 @@
+"""`resources/list`, `resources/templates/list` and `resources/read`."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from ..errors import InvalidParams, NotFound, shown
+from ..jsonrpc import encode
+from ..protocol.calls import Exchange, Outcome
+from ..protocol.uritemplate import Template
+from ..types.content import Annotations, BlobContents, ResourceContents, TextContents
+from ..types.resources import (
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ReadResourceResult,
+)
+from ..types.resources import Resource as ResourceDescription
+from ..types.resources import ResourceTemplate as TemplateDescription
+from ..types.wire import CacheScope, Icon, Meta
+from .calling import called
+from .registry import Registry
+from .signature import BadArguments, Signature
+from .tools import MakeContext
+
+# A value that climbs: a segment of dots, an absolute path, a drive, or a byte that ends a C string.
+_CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:|\0")
+_CONTENTS = (TextContents, BlobContents)
+
+
+class Cache(Struct, frozen=True):
+    """For how long a client may keep what it read, and whether others may see it."""
+
+    seconds: float
+    scope: CacheScope = "private"
+
+
+class Resource:
+    """Something that can be read under one URI, or under all that match a template."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        uri: str,
+        *,
+        name: str,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        icons: list[Icon] | None = None,
+        annotations: Annotations | None = None,
+        meta: Meta | None = None,
+        cache: Cache | None = None,
+        inline: bool = False,
+    ) -> None:
+        what = f"resource {uri!r}"
+        self.uri = uri
+        self.name = name
+        self.mime_type = mime_type
+        self.cache = cache if cache is not None else Cache(0)
+        self.inline = inline
+        self.signature = Signature(function, what)
+        self.template = Template(uri) if "{" in uri else None
+        _match_names(what, self.template, self.signature)
+        shared: dict[str, Any] = {
+            "name": name,
+            "title": UNSET if title is None else title,
+            "description": UNSET if description is None else description,
+            "mime_type": UNSET if mime_type is None else mime_type,
+            "icons": UNSET if icons is None else icons,
+            "annotations": UNSET if annotations is None else annotations,
+            "meta": UNSET if meta is None else meta,
+        }
+        self.description: ResourceDescription | TemplateDescription
+        if self.template is None:
+            self.description = ResourceDescription(
+                uri=uri, size=UNSET if size is None else size, **shared
+            )
+        else:
+            self.description = TemplateDescription(uri_template=uri, **shared)
+
+
+class Resources:
+    """The resources and the templates of a server."""
+
+    def __init__(
+        self,
+        direct: Registry[Resource],
+        templates: Registry[Resource],
+        *,
+        context: MakeContext,
+    ) -> None:
+        self.direct = direct
+        self.templates = templates
+        self._context = context
+
+    def __len__(self) -> int:
+        return len(self.direct) + len(self.templates)
+
+    def list(self, exchange: Exchange) -> Outcome:
+        """Answer `resources/list`."""
+        return self.direct.page(exchange.call, _list)
+
+    def list_templates(self, exchange: Exchange) -> Outcome:
+        """Answer `resources/templates/list`."""
+        return self.templates.page(exchange.call, _list_templates)
+
+    def read(self, exchange: Exchange) -> Outcome:
+        """Answer `resources/read`. Direct URIs come before templates, templates in order."""
+        uri = exchange.call.params.uri
+        resource, arguments = self._find(uri)
+        for name in resource.signature.contexts:
+            arguments[name] = self._context(exchange)
+        return called(
+            resource.signature.function,
+            arguments,
+            is_async=resource.signature.is_async,
+            inline=resource.inline,
+            finish=partial(_result, resource, uri),
+        )
+
+    def _find(self, uri: str) -> tuple[Resource, dict[str, Any]]:
+        direct = self.direct.get(uri)
+        if direct is not None:
+            return direct, {}
+        for resource in self.templates:
+            assert resource.template is not None
+            values = resource.template.match(uri)
+            if values is not None:
+                return resource, _arguments(resource, values, uri)
+        raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
+
+
+def _list(resources: list[Resource]) -> ListResourcesResult:
+    return ListResourcesResult(
+        resources=[
+            resource.description
+            for resource in resources
+            if isinstance(resource.description, ResourceDescription)
+        ],
+        ttl_ms=0,
+        cache_scope="public",
+    )
+
+
+def _list_templates(resources: list[Resource]) -> ListResourceTemplatesResult:
+    return ListResourceTemplatesResult(
+        resource_templates=[
+            resource.description
+            for resource in resources
+            if isinstance(resource.description, TemplateDescription)
+        ],
+        ttl_ms=0,
+        cache_scope="public",
+    )
+
+
+def _match_names(what: str, template: Template | None, signature: Signature) -> None:
+    """A template's variables and the function's parameters have to be the same names."""
+    variables = set(template.variables) if template is not None else set[str]()
+    parameters = {parameter.name for parameter in signature.parameters}
+    required = {parameter.name for parameter in signature.parameters if parameter.required}
+    if unknown := variables - parameters:
+        raise TypeError(
+            f"{what}: the function has no parameter for {', '.join(sorted(unknown))}; add it, or "
+            "take the variable out of the URI"
+        )
+    if missing := required - variables:
+        raise TypeError(
+            f"{what}: nothing fills the parameter {', '.join(sorted(missing))}; put it into the "
+            "URI as {" + sorted(missing)[0] + "}, or give it a default"
+        )
+
+
+def _arguments(resource: Resource, values: dict[str, Any], uri: str) -> dict[str, Any]:
+    for parameter in resource.signature.parameters:
+        value = values.get(parameter.name)
+        given = [value] if isinstance(value, str) else value or []
+        if not parameter.unsafe and any(_CLIMBS.search(text) for text in given):
+            raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
+    try:
+        return resource.signature.bind_strings(values)
+    except BadArguments as error:
+        raise InvalidParams("; ".join(error.problems), data={"uri": uri}) from None
+
+
+def _result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:
+    items: list[Any] = value if isinstance(value, list) and _all_contents(value) else [value]
+    return ReadResourceResult(
+        contents=[_contents(resource, uri, item) for item in items],
+        ttl_ms=int(resource.cache.seconds * 1000),
+        cache_scope=resource.cache.scope,
+    )
+
+
+def _all_contents(value: list[Any]) -> bool:
+    return bool(value) and all(isinstance(item, (*_CONTENTS, str, bytes)) for item in value)
+
+
+def _contents(resource: Resource, uri: str, value: Any) -> ResourceContents:
+    """The answer keeps the client's spelling of the URI."""
+    mime = resource.mime_type
+    if isinstance(value, _CONTENTS):
+        return value
+    if isinstance(value, str):
+        return TextContents(uri=uri, text=value, mime_type=mime or "text/plain")
+    if isinstance(value, bytes | bytearray):
+        return BlobContents(
+            uri=uri, blob=bytes(value), mime_type=mime or "application/octet-stream"
+        )
+    return TextContents(uri=uri, text=encode(value).decode(), mime_type=mime or "application/json")

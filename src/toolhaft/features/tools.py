@@ -1,0 +1,142 @@
+"""`tools/list` and `tools/call`."""
+
+import asyncio
+import logging
+import re
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from msgspec import UNSET
+
+from ..errors import InvalidParams, McpError, ToolError, shown
+from ..protocol.calls import Exchange, Outcome, Result
+from ..protocol.revisions import Revision
+from ..types.content import TextContent
+from ..types.tools import CallToolResult, ListToolsResult, ToolAnnotations
+from ..types.tools import Tool as ToolDescription
+from ..types.wire import Icon, Meta
+from .calling import called
+from .context import Context
+from .registry import Registry
+from .signature import BadArguments, Signature
+from .values import Output
+
+log = logging.getLogger(__name__)
+
+# "Tool names SHOULD be between 1 and 128 characters" of these; some clients refuse others.
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+MakeContext = Callable[[Exchange], Context]
+Mask = Callable[[str, BaseException], str]
+
+
+class Tool:
+    """A function that a model may call."""
+
+    __slots__ = ("_description", "inline", "output", "signature")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: ToolAnnotations | None = None,
+        icons: list[Icon] | None = None,
+        meta: Meta | None = None,
+        inline: bool = False,
+    ) -> None:
+        what = f"tool {name!r}"
+        if not _NAME.fullmatch(name):
+            warnings.warn(
+                f"{what}: clients may refuse this name; use up to 128 letters, digits, '_', '-', '.'",
+                stacklevel=4,
+            )
+        self.signature = Signature(function, what)
+        self.output = Output(self.signature.returns, what)
+        self.inline = inline
+        self._description = ToolDescription(
+            name=name,
+            title=UNSET if title is None else title,
+            description=UNSET if description is None else description,
+            annotations=UNSET if annotations is None else annotations,
+            icons=UNSET if icons is None else icons,
+            meta=UNSET if meta is None else meta,
+        )
+
+    @property
+    def name(self) -> str:
+        return self._description.name
+
+    def describe(self, revision: Revision) -> ToolDescription:
+        """The entry in the list; its schemas are made here, when somebody wants to see them."""
+        described = self._description.__copy__()
+        described.input_schema = self.signature.schema
+        output = self.output.schema_for(revision)
+        described.output_schema = UNSET if output is None else output
+        return described
+
+
+class Tools:
+    """The tools of a server."""
+
+    def __init__(self, registry: Registry[Tool], *, context: MakeContext, mask: Mask) -> None:
+        self.registry = registry
+        self._context = context
+        self._mask = mask
+
+    def list(self, exchange: Exchange) -> Outcome:
+        """Answer `tools/list`."""
+        revision = exchange.call.caller.revision
+
+        def build(tools: list[Tool]) -> ListToolsResult:
+            return ListToolsResult(
+                tools=[tool.describe(revision) for tool in tools],
+                ttl_ms=0,
+                cache_scope="public",
+            )
+
+        return self.registry.page(exchange.call, build)
+
+    def call(self, exchange: Exchange) -> Outcome:
+        """Answer `tools/call`: arguments that do not fit are an answer the model can act on."""
+        params = exchange.call.params
+        tool = self.registry.get(params.name)
+        if tool is None:
+            raise InvalidParams(f"unknown tool: {shown(params.name)}")
+        signature = tool.signature
+        try:
+            arguments = signature.bind(params.arguments)
+        except BadArguments as error:
+            return _failed("\n".join([f"invalid arguments for {tool.name}:", *error.problems]))
+        for name in signature.contexts:
+            arguments[name] = self._context(exchange)
+        return called(
+            signature.function,
+            arguments,
+            is_async=signature.is_async,
+            inline=tool.inline,
+            finish=partial(tool.output.render, revision=exchange.call.caller.revision),
+            failed=partial(self._explain, exchange, tool),
+        )
+
+    def _explain(self, exchange: Exchange, tool: Tool, error: BaseException) -> Result:
+        """What a call that raised is answered with. Only a cancellation that we asked for is not
+        an answer: a tool that awaits a task which somebody else cancelled has simply failed."""
+        if isinstance(error, ToolError):
+            return _failed(error.message)
+        if isinstance(error, McpError):
+            raise error
+        if isinstance(error, asyncio.CancelledError) and exchange.call.cancelled:
+            raise error
+        return _failed(self._mask(f"tool {tool.name!r}", error))
+
+
+def _failed(text: str) -> CallToolResult:
+    # What cannot be encoded must not turn a failed call into a broken one.
+    return CallToolResult(
+        content=[TextContent(text.encode("utf-8", "replace").decode())], is_error=True
+    )

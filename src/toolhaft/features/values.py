@@ -1,0 +1,123 @@
+"""What a tool returns, as content blocks and structured content."""
+
+import inspect
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ..jsonrpc import encode
+from ..protocol.revisions import Revision
+from ..types.content import (
+    AudioContent,
+    Content,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+)
+from ..types.tools import CallToolResult
+from .schema import Schema, UnknownType, schema_of
+
+BLOCKS = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
+_UNDECLARED = inspect.Parameter.empty
+
+
+class WrongResult(Exception):
+    """A tool returned what its own annotation forbids. Told to the author, not to the client."""
+
+
+class Output:
+    """What a return annotation promises, and how a value is rendered by it.
+
+    Text is sent as text alone: a tool that returns `str` has no schema, for its structured form
+    would only be the same bytes again. Everything else is sent as structured content, checked
+    against the published schema, and mirrored as compact JSON for clients that read text.
+    """
+
+    __slots__ = ("_decode", "_is_object", "_text", "schema")
+
+    def __init__(self, annotation: Any, what: str) -> None:
+        self.schema: Schema | None = None
+        self._decode = None
+        self._text = annotation is str
+        self._is_object: bool | None = None
+        if annotation is _UNDECLARED or annotation in (str, None, type(None), Any, object):
+            return
+        if _holds_blocks(annotation):
+            return
+        try:
+            self.schema = schema_of(annotation)
+            self._decode = msgspec.json.Decoder(annotation).decode
+        except (UnknownType, TypeError) as error:
+            raise TypeError(f"{what}: the return annotation: {error}") from None
+        self._is_object = self.schema.get("type") == "object"
+
+    def schema_for(self, revision: Revision) -> Schema | None:
+        """The schema as this revision can take it; up to 2025 its root has to be an object."""
+        if self.schema is None or self._is_object or revision.any_structure:
+            return self.schema
+        inner = {key: value for key, value in self.schema.items() if key != "$defs"}
+        wrapped: Schema = {
+            "type": "object",
+            "properties": {"result": inner},
+            "required": ["result"],
+        }
+        if "$defs" in self.schema:
+            wrapped["$defs"] = self.schema["$defs"]
+        return wrapped
+
+    def render(self, value: Any, revision: Revision) -> CallToolResult:
+        """The result of a call.
+
+        Raises:
+            WrongResult: the value breaks the annotation.
+            TypeError, ValueError, …: whatever msgspec raises for what JSON cannot hold.
+        """
+        if self._text and not isinstance(value, str):
+            raise WrongResult(f"expected str, got {type(value).__name__}")
+        if self._decode is not None:
+            return self._structured(value, revision)
+        if isinstance(value, str):
+            return CallToolResult(content=[TextContent(value)])
+        if value is None:
+            return CallToolResult(content=[])
+        if isinstance(value, CallToolResult):
+            return value
+        blocks = _blocks(value)
+        return (
+            self._structured(value, revision) if blocks is None else CallToolResult(content=blocks)
+        )
+
+    def _structured(self, value: Any, revision: Revision) -> CallToolResult:
+        body = encode(value)
+        if self._decode is not None:
+            try:
+                self._decode(body)
+            except msgspec.DecodeError as error:
+                raise WrongResult(str(error)) from None
+        is_object = body[:1] == b"{" if self._is_object is None else self._is_object
+        structured: Any = Raw(body)
+        if not is_object and not revision.any_structure:
+            structured = {"result": structured}
+        text = value if isinstance(value, str) else body.decode()
+        return CallToolResult(content=[TextContent(text)], structured_content=structured)
+
+
+def _blocks(value: Any) -> list[Content] | None:
+    """The value as content blocks, if that is what it is."""
+    if isinstance(value, BLOCKS):
+        return [value]
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    items: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+    if not any(isinstance(item, BLOCKS) for item in items):
+        return None
+    return [item if isinstance(item, BLOCKS) else TextContent(str(item)) for item in items]
+
+
+def _holds_blocks(annotation: Any) -> bool:
+    """Does the annotation name content blocks, alone, in a list or in a union?"""
+    if isinstance(annotation, type):
+        return issubclass(annotation, (*BLOCKS, CallToolResult))
+    return any(_holds_blocks(arg) for arg in getattr(annotation, "__args__", ()))

@@ -1,0 +1,250 @@
+"""JSON-RPC 2.0: bytes to a message or a fault, and back.
+
+Decoding is done twice at most. The quick way reads the envelope with msgspec and leaves `params`
+raw. Whatever it does not accept, or cannot vouch for, goes the careful way, which finds out what
+is wrong and salvages the id, so that the sender learns which of its requests failed.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from .errors import InvalidRequest, McpError, ParseError, shown
+
+Id: TypeAlias = int | str
+RawField: TypeAlias = Raw | UnsetType
+
+
+class Message(Struct, gc=False):
+    """A request (method and id), a notification (method) or a response (id)."""
+
+    jsonrpc: Literal["2.0"]
+    id: Id | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: RawField = UNSET
+    result: RawField = UNSET
+    error: RawField = UNSET
+
+
+class Fault(Struct, gc=False):
+    """A frame that is no message: what to answer, and to which id if that could be read.
+
+    `error` is None for what must not be answered, such as a response without a usable id."""
+
+    error: McpError | None
+    id: Id | UnsetType = UNSET
+
+
+_decode_message = msgspec.json.Decoder(Message).decode
+_decode_items = msgspec.json.Decoder(list[Raw]).decode
+_decode_anything = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+_BASE = len(b'{"jsonrpc":"2.0"}')
+_ID, _METHOD, _PARAMS = len(b',"id":'), len(b',"method":""'), len(b',"params":')
+
+# CPython refuses to convert longer numbers, and so do we, wherever they stand.
+_LONGEST_NUMBER = 4300
+_STRIDE = _LONGEST_NUMBER // 2
+_TWO_DIGITS = re.compile(rb"[0-9]{2}")
+_BACKSLASH = 0x5C
+
+# How far a broken text is searched for its id.
+_SALVAGE = 65536
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]:"]', re.DOTALL)
+_ID_VALUE = re.compile(rb'\s*(-?(?:0|[1-9][0-9]{0,4299})|"(?:[^"\\]|\\.)*+")\s*[,}]', re.DOTALL)
+
+Decoded: TypeAlias = Message | Fault
+
+
+def decode(data: bytes) -> Decoded | list[Decoded]:
+    """One frame: a message, a fault, or the parts of a batch. Never raises."""
+    try:
+        message = _decode_message(data)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _diagnose(data)
+    if _is_plain(data, message) and _is_request(message):
+        return message
+    return _diagnose(data, message)
+
+
+def encode(value: object) -> bytes:
+    """JSON, compact. Raises what msgspec raises for what JSON cannot hold."""
+    return _encode(value)
+
+
+def _is_plain(data: bytes, message: Message) -> bool:
+    """Is there nothing in these bytes that msgspec accepts and we do not?
+
+    msgspec skips over raw members without looking into strings and numbers, and lets the last of
+    two equal keys win. Compact frames without escapes, which is what clients send, are cleared
+    here by arithmetic: if the known members alone fill the frame, there is no second copy of any.
+    """
+    if not data.isascii() or _BACKSLASH in data or (len(data) > _LONGEST_NUMBER and _digits(data)):
+        return False
+    size = _BASE
+    if message.method is not UNSET:
+        size += _METHOD + len(message.method)
+    if message.id is not UNSET:
+        size += _ID + (len(message.id) + 2 if type(message.id) is str else len(str(message.id)))
+    if message.params is not UNSET:
+        size += _PARAMS + len(message.params)
+    return size == len(data)
+
+
+def _digits(data: bytes) -> bool:
+    """May there be a number too long? A run of that length covers two samples in a row."""
+    return _TWO_DIGITS.search(data[::_STRIDE]) is not None
+
+
+def _is_request(message: Message) -> bool:
+    return message.method is not UNSET and message.result is UNSET and message.error is UNSET
+
+
+def _diagnose(data: bytes, message: Message | None = None) -> Decoded | list[Decoded]:
+    """The careful way: everything is decoded, and every member of the envelope is looked at."""
+    try:
+        data.decode()
+        value = _decode_anything(data)
+    except UnicodeDecodeError as exc:
+        return _unreadable(data, f"not UTF-8 at byte {exc.start}")
+    except msgspec.DecodeError as exc:
+        return _unreadable(data, str(exc).removeprefix("JSON is malformed: "))
+    except (RecursionError, ValueError):
+        return _unreadable(data, "nested too deeply or a number too long")
+    if isinstance(value, list):
+        return _parts(data)
+    if not isinstance(value, dict):
+        return Fault(InvalidRequest("a message must be a JSON object"))
+    return _envelope(data, value, message)
+
+
+def _unreadable(data: bytes, why: str) -> Fault:
+    return Fault(ParseError(f"not JSON: {why}"), salvage_id(data))
+
+
+def _parts(data: bytes) -> Fault | list[Decoded]:
+    """The messages of a batch. A batch inside a batch is a fault in its place."""
+    items = _decode_items(data)
+    if not items:
+        return Fault(InvalidRequest("a batch must not be empty"))
+    return [_part(bytes(item)) for item in items]
+
+
+def _part(data: bytes) -> Decoded:
+    message = decode(data)
+    if isinstance(message, list):
+        return Fault(InvalidRequest("a batch must not hold another batch"))
+    return message
+
+
+def _envelope(data: bytes, value: dict[str, Any], message: Message | None) -> Decoded:
+    # Keys may be spelled with escapes, so they are compared as what they mean.
+    keys = [_decode_anything(key) for key, _ in _members(_without_payload(data, message))]
+    id_ = value.get("id", UNSET)
+    readable = type(id_) in (int, str) and keys.count("id") < 2
+    known: Id | UnsetType = id_ if readable else UNSET
+    if repeated := next((key for key in keys if keys.count(key) > 1), None):
+        return Fault(ParseError(f"the member {shown(repeated)} stands twice"), known)
+    if "method" not in value and ("result" in value or "error" in value):
+        return _response(message)
+    if value.get("jsonrpc") != "2.0":
+        return Fault(InvalidRequest('"jsonrpc" must be "2.0"'), known)
+    if id_ is not UNSET and not readable:
+        return Fault(InvalidRequest("the id of a request must be a string or an integer"))
+    if not isinstance(value.get("method"), str):
+        return Fault(InvalidRequest('a request needs a "method", which is a string'), known)
+    if message is None or not _is_request(message):
+        return Fault(InvalidRequest("a request must not have a result or an error"), known)
+    return message
+
+
+def _response(message: Message | None) -> Decoded:
+    """Answering a response would make two peers talk for ever, so a bad one is only dropped."""
+    if message is None or message.id is UNSET:
+        return Fault(None)
+    if (message.result is UNSET) == (message.error is UNSET):
+        return Fault(None)
+    return message
+
+
+def _without_payload(data: bytes, message: Message | None) -> bytes:
+    """The frame with its largest member cut out, so that counting the others is quick."""
+    if message is None or message.params is UNSET:
+        return data
+    return data.replace(bytes(message.params), b"0", 1)
+
+
+def _members(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """The keys of the outermost object as they are spelled, each with where its value starts."""
+    depth, key = 0, b""
+    for token in _TOKEN.finditer(data):
+        text = token.group()
+        if text == b'"':
+            return  # a string that never ends
+        if text == b":":
+            if depth == 1 and key:
+                yield key, token.end()
+            key = b""
+        elif text in b"{[":
+            depth += 1
+            if depth == 1 and text == b"[":
+                return
+        elif text in b"}]":
+            depth -= 1
+        elif depth == 1:
+            key = text
+
+
+def salvage_id(data: bytes) -> Id | UnsetType:
+    """The id of a request whose text is broken or cut off, if it stands there beyond doubt."""
+    head = data[:_SALVAGE]
+    starts = [start for key, start in _members(head) if key == b'"id"']
+    if len(starts) != 1:
+        return UNSET
+    value = _ID_VALUE.match(head, starts[0])
+    if value is None:
+        return UNSET
+    try:
+        id_ = _decode_anything(value.group(1))
+    except (msgspec.MsgspecError, UnicodeError):
+        return UNSET
+    return id_ if type(id_) in (int, str) else UNSET
+
+
+def _id_text(id_: Id) -> bytes:
+    # msgspec refuses integers beyond 64 bits; JSON does not.
+    return str(id_).encode() if type(id_) is int else _encode(id_)
+
+
+def response(id_: Id, result: bytes) -> bytes:
+    """A successful answer; `result` is the text of a JSON object."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_id_text(id_), result)
+
+
+def failure(id_: Id | UnsetType, error: McpError, code: int | None = None) -> bytes:
+    """An error answer. An id that could not be read is left out, as in MCP's own schema."""
+    body: dict[str, Any] = {
+        "code": error.code if code is None else code,
+        "message": error.message.encode("utf-8", "replace").decode(),
+    }
+    if error.data is not UNSET:
+        body["data"] = error.data
+    head = b"" if id_ is UNSET else b'"id":%b,' % _id_text(id_)
+    return b'{"jsonrpc":"2.0",%b"error":%b}' % (head, _encode(body))
+
+
+_NOTIFICATION = b'{"jsonrpc":"2.0","method":'
+
+
+def notification(method: str, params: bytes) -> bytes:
+    """A message without an id; `params` is the text of a JSON object."""
+    return b'%b%b,"params":%b}' % (_NOTIFICATION, _encode(method), params)
+
+
+def is_notification(frame: bytes) -> bool:
+    """Is this frame, which we have made, a notification?"""
+    return frame.startswith(_NOTIFICATION)

@@ -1,0 +1,143 @@
+"""A call and what surrounds it: the values that the protocol, the features and the runtime share.
+
+A call is the unit. Each transport makes `Call`s out of bytes and turns their outcomes into bytes;
+what happens between the two knows neither the transport nor the era.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+
+from ..jsonrpc import Id
+from ..types.wire import Implementation, RequestMeta, Wire
+from .revisions import Revision
+
+# A result is a struct, or the text of a JSON object that was encoded for this revision before.
+Result: TypeAlias = Wire | bytes
+
+
+class Caller:
+    """Whom we serve: filled in by the era, read by everyone else."""
+
+    __slots__ = ("capabilities", "client", "log_level", "principal", "revision")
+
+    def __init__(
+        self,
+        revision: Revision,
+        capabilities: Mapping[str, Any],
+        client: Implementation | None,
+        *,
+        log_level: int | None,
+        principal: str | None = None,
+    ) -> None:
+        self.revision = revision
+        self.capabilities = capabilities
+        self.client = client
+        # The place in LEVELS from which on messages are wanted; None means not at all.
+        self.log_level = log_level
+        self.principal = principal
+
+
+class Era(Protocol):
+    """How a result is finished. The two eras are `handshake.Session` and `stateless.Stateless`."""
+
+    def finish(self, call: "Call", result: Result) -> bytes:
+        """The text of the result as this caller may see it."""
+        ...
+
+    def refuse(self, call: "Call") -> None:
+        """The call ends with an error."""
+        ...
+
+
+class Call:
+    """A request that was understood and has to be answered once."""
+
+    __slots__ = ("caller", "cancelled", "era", "id", "meta", "method", "params")
+
+    def __init__(
+        self, id_: Id, method: str, params: Any, *, caller: Caller, era: Era, meta: RequestMeta
+    ) -> None:
+        self.id = id_
+        self.method = method
+        self.params = params
+        self.caller = caller
+        self.era = era
+        self.meta = meta
+        # Once true, nothing more may be sent for this call, not even its answer.
+        self.cancelled = False
+
+
+class Notice(Struct, gc=False):
+    """A notification of the client that the driver may want to know of."""
+
+    method: str
+
+
+class Cancel(Struct, gc=False):
+    """The client no longer wants the answer to this request."""
+
+    id: Id
+
+
+class Answer(Struct, gc=False):
+    """The client's answer to a request of ours."""
+
+    id: Id
+    result: bytes | UnsetType = UNSET
+    error: bytes | UnsetType = UNSET
+
+
+class Reply(Struct, gc=False):
+    """A frame to send as it is: the message was answered by the protocol itself."""
+
+    frame: bytes
+
+
+class Batch(Struct):
+    """Several messages that came as one, and are answered as one."""
+
+    events: list["Call | Notice | Cancel | Answer | Reply"]
+
+
+Event: TypeAlias = Call | Notice | Cancel | Answer | Reply | Batch
+
+
+class Blocking(Struct, gc=False):
+    """Work that must not run on the loop: the runtime gives it a thread.
+
+    `inline` is the author's word that it only computes and may run where it is."""
+
+    work: Callable[[], Result]
+    inline: bool = False
+
+
+Outcome: TypeAlias = Result | Awaitable[Result] | Blocking
+
+
+class Exchange(Protocol):
+    """A call in progress, as its handler sees it."""
+
+    call: Call
+
+    def notify(self, method: str, params: Wire) -> None:
+        """Send a notification that belongs to this call. From any thread; never waits."""
+        ...
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough of what was sent."""
+        ...
+
+    async def closing(self) -> None:
+        """Wait until the connection is about to end."""
+        ...
+
+    async def settle(self, outcome: Outcome) -> Result:
+        """Wait for an outcome, wherever it is computed."""
+        ...
+
+
+Handler: TypeAlias = Callable[[Exchange], Outcome]
+Next: TypeAlias = Callable[[Exchange], Awaitable[Result]]
+Middleware: TypeAlias = Callable[[Exchange, Next], Awaitable[Result]]

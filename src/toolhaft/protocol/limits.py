@@ -1,0 +1,20 @@
+"""How much one client may ask of the server, with defaults that hold in production."""
+
+from msgspec import Struct
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """Every bound of a connection, in one place."""
+
+    # A longer message is skipped, in bounded memory, and answered with an error.
+    message_bytes: int = 4 * 1024 * 1024
+    # Calls of one client that may be under way; one more is refused at once.
+    calls: int = 2048
+    # Threads for plain functions. A function that blocks holds one of these and nothing else.
+    threads: int = 64
+    # Answers that may wait for a client to read them before we stop reading its requests.
+    waiting_bytes: int = 1024 * 1024
+    # From the end of input, or the first signal, to the end of the process.
+    shutdown_seconds: float = 0.9
+    # Of that, how long calls that are under way may still finish.
+    finish_seconds: float = 0.25

@@ -1,0 +1,167 @@
+"""The whole core in one class: bytes to events, outcomes to bytes.
+
+Duties of the driver: send each `Reply`; answer each `Call` once, by `complete` or `fail`, unless it
+was cancelled; drop the call that a `Cancel` names; hand each `Answer` to whoever waits for it; do
+the same with each event of a `Batch`, and send its answers as one array.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from ..errors import (
+    InvalidParams,
+    InvalidRequest,
+    McpError,
+    MethodNotFound,
+    NotFound,
+    ParseError,
+    shown,
+)
+from ..jsonrpc import Fault, Id, Message, decode, encode, failure, notification, response
+from ..types.lifecycle import InitializeParams
+from ..types.notices import Cancelled
+from ..types.wire import Implementation, Params, RequestMeta, Wire
+from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result
+from .handshake import NEW, Session
+from .lowering import lowered
+from .revisions import METHODS, Method, Revision
+from .stateless import Stateless, identify, missing_meta
+
+_NO_META = RequestMeta()
+_NO_PARAMS = Raw(b"{}")
+_params = msgspec.json.Decoder(Params)
+_cancelled = msgspec.json.Decoder(Cancelled)
+
+
+class Peer:
+    """One client, of either era or of both at once."""
+
+    __slots__ = ("_methods", "_stateless", "session")
+
+    def __init__(
+        self,
+        info: Implementation,
+        *,
+        session: Session | None = None,
+        methods: Mapping[str, Method] = METHODS,
+    ) -> None:
+        self.session = session if session is not None else Session()
+        self._stateless = Stateless(info)
+        self._methods = methods
+
+    def receive(self, data: bytes, principal: str | None = None) -> Event:
+        """What a frame means. Never raises, whatever the bytes."""
+        decoded = decode(data)
+        if isinstance(decoded, list):
+            return self._batch(decoded, principal)
+        return self._event(decoded, principal)
+
+    def complete(self, call: Call, result: Result) -> bytes:
+        """The frame of a successful answer. Raises if the result cannot be JSON."""
+        return response(call.id, call.era.finish(call, result))
+
+    def fail(self, call: Call, error: McpError) -> bytes:
+        """The frame of an error answer."""
+        call.era.refuse(call)
+        return self._failure(call.id, error, call.caller.revision)
+
+    def notify(self, method: str, params: Wire, revision: Revision) -> bytes:
+        """The frame of a notification, for a client of this revision."""
+        return notification(method, encode(lowered(params, revision)))
+
+    def _batch(self, parts: list[Message | Fault], principal: str | None) -> Event:
+        # Only a session can say that its revision has batches: a request with an envelope of its
+        # own belongs to a revision that has none.
+        if self.session.state == NEW or not self.session.caller.revision.batches:
+            return Reply(failure(UNSET, InvalidRequest("send one message at a time, not an array")))
+        return Batch([self._event(part, principal) for part in parts])  # type: ignore[misc]
+
+    def _event(self, message: Message | Fault, principal: str | None) -> Event:
+        if isinstance(message, Fault):
+            return (
+                Notice("") if message.error is None else Reply(failure(message.id, message.error))
+            )
+        if message.method is UNSET:
+            return _answer(message)
+        if message.id is UNSET:
+            return _notice(message.method, message.params)
+        try:
+            return self._call(message.id, message.method, message.params, principal)
+        except McpError as error:
+            return Reply(failure(message.id, error))
+
+    def _call(self, id_: Id, name: str, raw: Raw | UnsetType, principal: str | None) -> Call:
+        method = self._methods.get(name)
+        text = _NO_PARAMS if raw is UNSET or bytes(raw) == b"null" else raw
+        try:
+            params = (_params if method is None else method.decoder).decode(text)
+        except msgspec.MsgspecError as error:
+            # The era, the version and the method come before the shape of the parameters.
+            self._accept(name, _meta(text), principal)
+            raise _misshapen(error) from None
+        meta = _NO_META if params.meta is UNSET else params.meta
+        caller, stateless = self._accept(name, meta, principal)
+        if stateless:
+            return Call(id_, name, params, caller=caller, era=self._stateless, meta=meta)
+        if isinstance(params, InitializeParams):
+            self.session.open(params, principal)
+            caller = self.session.caller
+        return Call(id_, name, params, caller=caller, era=self.session, meta=meta)
+
+    def _accept(self, name: str, meta: RequestMeta, principal: str | None) -> tuple[Caller, bool]:
+        """Who calls, and in which era: the request carries the version key, or it does not."""
+        stateless = meta.version is not UNSET
+        caller = identify(meta, principal) if stateless else self.session.caller
+        if not stateless and self.session.state == NEW and name not in ("initialize", "ping"):
+            raise missing_meta("no session yet")
+        if name not in caller.revision.methods:
+            raise MethodNotFound(f"method not found: {shown(name)}")
+        return caller, stateless
+
+    def _failure(self, id_: Id, error: McpError, revision: Revision) -> bytes:
+        code = revision.not_found_code if isinstance(error, NotFound) else None
+        try:
+            return failure(id_, error, code)
+        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+            # The author's own `data` is not JSON.
+            return failure(id_, McpError(error.message, code=error.code), code)
+
+
+def _meta(text: Raw) -> RequestMeta:
+    """The envelope of parameters that are wrong elsewhere."""
+    try:
+        meta = _params.decode(text).meta
+    except msgspec.MsgspecError as error:
+        raise _misshapen(error) from None
+    return _NO_META if meta is UNSET else meta
+
+
+def _misshapen(error: msgspec.MsgspecError) -> McpError:
+    if not isinstance(error, msgspec.ValidationError):
+        return ParseError(f"not JSON: {error}")
+    problem, _, path = str(error).partition(" - at `$")
+    where = path.rstrip("`")
+    return InvalidParams(f"params{where}: {problem[:1].lower()}{problem[1:]}")
+
+
+def _answer(message: Message) -> Event:
+    if message.id is UNSET:
+        return Notice("")
+    return Answer(
+        message.id,
+        result=UNSET if message.result is UNSET else bytes(message.result),
+        error=UNSET if message.error is UNSET else bytes(message.error),
+    )
+
+
+def _notice(method: str, raw: Raw | UnsetType) -> Event:
+    """Notifications are never answered, so a broken one is only not understood."""
+    if method != "notifications/cancelled" or raw is UNSET:
+        return Notice(method)
+    try:
+        cancelled = _cancelled.decode(raw)
+    except msgspec.MsgspecError:
+        return Notice(method)
+    return Notice(method) if cancelled.request_id is UNSET else Cancel(cancelled.request_id)

@@ -1,0 +1,212 @@
+"""The table of revisions: the only module that spells their dates.
+
+A revision is a row of facts. Code asks a row for a fact by its name and never compares versions;
+«method not found» is absence from a row. The next revision is one more row.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from ..types.content import (
+    Annotations,
+    AudioContent,
+    BlobContents,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextContents,
+)
+from ..types.lifecycle import DiscoverResult, InitializeParams, ServerCapabilities
+from ..types.notices import ListenParams, Progress, SetLevelParams
+from ..types.prompts import (
+    CompleteParams,
+    GetPromptParams,
+    ListPromptsResult,
+    Prompt,
+    PromptArgument,
+)
+from ..types.resources import (
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ReadResourceResult,
+    Resource,
+    ResourceParams,
+    ResourceTemplate,
+)
+from ..types.tools import CallToolParams, CallToolResult, ListToolsResult, Tool
+from ..types.wire import Implementation, PageParams, Params, Wire
+
+Fields = Mapping[type[Wire], tuple[str, ...]]
+
+
+class Method(Struct, frozen=True):
+    """A request that a client may send, and how its parameters are read."""
+
+    name: str
+    decoder: msgspec.json.Decoder[Any]
+
+
+class Revision(Struct, frozen=True, kw_only=True):
+    """The facts of one revision. A default is the fact of the newest."""
+
+    date: str
+    methods: frozenset[str]
+    # What the revision does not know and must not be sent, by type and field.
+    unknown_fields: Fields = field(default_factory=dict[type[Wire], tuple[str, ...]])
+    # Content blocks that have to be said in words instead.
+    unknown_content: tuple[type[Wire], ...] = ()
+    # Does a connection begin with `initialize`?
+    handshake: bool = False
+    # May several messages travel as one array?
+    batches: bool = False
+    # May `structuredContent`, and the root of an `outputSchema`, be other than an object?
+    any_structure: bool = True
+    not_found_code: int = -32602
+
+
+_PARAMS: dict[str, type[Params]] = {
+    "initialize": InitializeParams,
+    "ping": Params,
+    "server/discover": Params,
+    "tools/list": PageParams,
+    "tools/call": CallToolParams,
+    "resources/list": PageParams,
+    "resources/templates/list": PageParams,
+    "resources/read": ResourceParams,
+    "resources/subscribe": ResourceParams,
+    "resources/unsubscribe": ResourceParams,
+    "prompts/list": PageParams,
+    "prompts/get": GetPromptParams,
+    "completion/complete": CompleteParams,
+    "logging/setLevel": SetLevelParams,
+    "subscriptions/listen": ListenParams,
+}
+
+METHODS: Mapping[str, Method] = {
+    name: Method(name, msgspec.json.Decoder(params)) for name, params in _PARAMS.items()
+}
+
+_SHARED = frozenset(
+    {
+        "tools/list",
+        "tools/call",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
+    }
+)
+_HANDSHAKE = _SHARED | {
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+}
+_STATELESS = _SHARED | {"server/discover", "subscriptions/listen"}
+
+_CACHE = ("ttl_ms", "cache_scope")
+_SINCE_2026: Fields = dict.fromkeys(
+    (
+        DiscoverResult,
+        ListToolsResult,
+        ListResourcesResult,
+        ListResourceTemplatesResult,
+        ListPromptsResult,
+        ReadResourceResult,
+    ),
+    _CACHE,
+)
+_SINCE_2025_11: Fields = {
+    Implementation: ("description", "website_url", "icons"),
+    Tool: ("icons",),
+    Resource: ("icons",),
+    ResourceTemplate: ("icons",),
+    ResourceLink: ("icons",),
+    Prompt: ("icons",),
+}
+_SINCE_2025_06: Fields = {
+    Implementation: ("title",),
+    Tool: ("title", "output_schema", "meta"),
+    CallToolResult: ("structured_content",),
+    Resource: ("title", "meta"),
+    ResourceTemplate: ("title", "meta"),
+    Prompt: ("title", "meta"),
+    PromptArgument: ("title",),
+    TextContents: ("meta",),
+    BlobContents: ("meta",),
+    TextContent: ("meta",),
+    ImageContent: ("meta",),
+    AudioContent: ("meta",),
+    EmbeddedResource: ("meta",),
+    Annotations: ("last_modified",),
+}
+_SINCE_2025_03: Fields = {
+    Tool: ("annotations",),
+    ServerCapabilities: ("completions",),
+    Progress: ("message",),
+}
+
+
+def _all(*tables: Fields) -> Fields:
+    joined: dict[type[Wire], tuple[str, ...]] = {}
+    for table in tables:
+        for kind, names in table.items():
+            joined[kind] = (*joined.get(kind, ()), *names)
+    return joined
+
+
+REVISIONS: Mapping[str, Revision] = {
+    row.date: row
+    for row in (
+        Revision(
+            date="2026-07-28",
+            methods=_STATELESS,
+        ),
+        Revision(
+            date="2025-11-25",
+            methods=_HANDSHAKE,
+            unknown_fields=_SINCE_2026,
+            handshake=True,
+            any_structure=False,
+            not_found_code=-32002,
+        ),
+        Revision(
+            date="2025-06-18",
+            methods=_HANDSHAKE,
+            unknown_fields=_all(_SINCE_2026, _SINCE_2025_11),
+            handshake=True,
+            any_structure=False,
+            not_found_code=-32002,
+        ),
+        Revision(
+            date="2025-03-26",
+            methods=_HANDSHAKE,
+            unknown_fields=_all(_SINCE_2026, _SINCE_2025_11, _SINCE_2025_06),
+            unknown_content=(ResourceLink,),
+            handshake=True,
+            batches=True,
+            any_structure=False,
+            not_found_code=-32002,
+        ),
+        Revision(
+            date="2024-11-05",
+            methods=_HANDSHAKE,
+            unknown_fields=_all(_SINCE_2026, _SINCE_2025_11, _SINCE_2025_06, _SINCE_2025_03),
+            unknown_content=(ResourceLink, AudioContent),
+            handshake=True,
+            any_structure=False,
+            not_found_code=-32002,
+        ),
+    )
+}
+
+# Newest first, which is also the order in which we name them to a client.
+SUPPORTED: list[str] = list(REVISIONS)
+NEWEST_HANDSHAKE: Revision = next(row for row in REVISIONS.values() if row.handshake)

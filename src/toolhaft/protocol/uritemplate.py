@@ -1,0 +1,257 @@
+"""RFC 6570 URI templates, read backwards: which values would have made this URI?
+
+Matching takes time linear in the URI, and a template that would not allow this is refused: only one
+variable may hold slashes; the others, but for the last, end where the text after them first occurs.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+_SEGMENT = "([^/?#]*{lazy})"
+_PARAMETER = "(?:=([^/?#]*{lazy}))?"
+_SEGMENTS = "((?:/[^?#]*)?)"
+_REST = "({any}*)"
+_QUERY = "((?:{first}[^#]*)?)"  # all query variables at once: they come in any order
+
+
+class _Operator(NamedTuple):
+    """A column of the table in RFC 6570, appendix A, and how to capture its variables."""
+
+    first: str
+    separator: str
+    capture: str = _SEGMENT
+    if_empty: str | None = None  # None: the values go without their names
+
+
+_OPERATORS = {
+    "": _Operator("", ","),
+    "+": _Operator("", ",", _REST),
+    "#": _Operator("#", ",", _REST),
+    ".": _Operator(".", "."),
+    "/": _Operator("/", "/"),
+    ";": _Operator(";", ";", _PARAMETER, ""),
+    "?": _Operator("?", "&", _QUERY, "="),
+    "&": _Operator("&", "&", _QUERY, "="),
+}
+_EXPLODED = {"/": _Operator("/", "/", _SEGMENTS), "?": _OPERATORS["?"], "&": _OPERATORS["&"]}
+_RESERVED = ":/?#[]@!$&'()*+,;="
+_SCHEME = re.compile(r"\A[A-Za-z][A-Za-z0-9+.\\-]*:")  # with a backslash: of an escaped literal
+_EXPRESSION = re.compile(r"(\{[^{}]*\})")
+_NAME = re.compile(r"(?:\w|%[0-9A-Fa-f]{2})(?:\.?(?:\w|%[0-9A-Fa-f]{2}))*", re.ASCII)
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_NOT_LITERAL = re.compile(r"[^!#-;=?-\[\]_a-z~]|" + _STRAY_PERCENT.pattern)
+_QUERY_IN_PLACE = re.compile(
+    r"(?:(?!\{&)[^?#])*"  # the path
+    r"(?:\{\?|\?[^{}#]*\{&)[^{}]*\}(?:\{&[^{}]*\})*"  # {?x}{&y} or ?a=b{&x}{&y}
+    r"(?:(?:#|\{#)(?!.*\{[?&]).*)?"  # the fragment
+)
+
+
+class _Variable(NamedTuple):
+    name: str
+    operator: _Operator
+    exploded: bool
+    expression: str
+
+    def takes(self, *captures: str) -> bool:
+        return self.operator.capture in captures
+
+
+_Part = str | list[_Variable]
+
+
+class Template:
+    """A URI template that can be matched.
+
+    `exploded` names the variables whose value is a list; `optional` those that a match may leave
+    out: the ones of the query, which come in any order, among others that are ignored.
+
+    Raises:
+        ValueError: the template is malformed, or cannot be matched without guessing.
+    """
+
+    __slots__ = ("_captured", "_parts", "_regex", "exploded", "optional", "text", "variables")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._parts = _parse(text)
+        variables = [v for part in self._parts if not isinstance(part, str) for v in part]
+        _check(text, variables)
+        literals, self._captured = _flatten(self._parts)
+        self._regex = _compile(text, literals, [captured[0] for captured in self._captured])
+        self.variables = tuple(variable.name for variable in variables)
+        self.exploded = frozenset(variable.name for variable in variables if variable.exploded)
+        self.optional = frozenset(v.name for v in variables if v.takes(_QUERY))
+
+    def match(self, uri: str, *, raw: bool = False) -> dict[str, str | list[str]] | None:
+        """The values that make the template into this URI, or None if there are none.
+
+        Args:
+            raw: give the values as they were sent, with their percent escapes.
+        """
+        match = self._regex.fullmatch(uri)
+        if not match:
+            return None
+        found: dict[str, str | list[str]] = {}
+        try:
+            for variables, value in zip(self._captured, match.groups(""), strict=True):
+                found |= _read(variables, value, decode=str if raw else _decode)
+        except ValueError:
+            return None
+        return found
+
+    def expand(self, values: Mapping[str, str | Sequence[str]]) -> str:
+        """The URI for these values; a missing name and an empty list are undefined values."""
+        return "".join(p if isinstance(p, str) else _expand(p, values) for p in self._parts)
+
+
+def _require(condition: bool, text: str, problem: str) -> None:
+    if not condition:
+        raise ValueError(f"uri template {text!r}: {problem}")
+
+
+def _parse(text: str) -> list[_Part]:
+    parts: list[_Part] = []
+    for index, piece in enumerate(_EXPRESSION.split(text)):
+        if index % 2:
+            parts.append(_parse_expression(text, piece))
+            continue
+        closed = "{" not in piece and "}" not in piece
+        _require(closed, text, f"{piece!r} has an unbalanced brace; write expressions as {{name}}")
+        bad = [f"{c!r} as {quote(c, errors='replace')}" for c in _NOT_LITERAL.findall(piece)]
+        _require(not bad, text, f"{piece!r} is not fit for a uri; write {', '.join(bad)}")
+        parts.append(piece)
+    return parts
+
+
+def _parse_expression(text: str, whole: str) -> list[_Variable]:
+    symbol = whole[1] if whole[1] in _OPERATORS else ""
+    items = whole[1:-1].removeprefix(symbol)
+    _require(items != "", text, f"{whole} is empty; name a variable in it")
+    known = items[0].isalnum() or items[0] in "_% "
+    _require(known, text, f"{whole} has an unknown operator; use one of + # . / ; ? & or none")
+    variables: list[_Variable] = []
+    for item in items.split(","):
+        name, exploded = item.removesuffix("*"), item.endswith("*")
+        prefix = f"{whole} has a prefix, which cannot be matched; take the ':' and the number away"
+        _require(":" not in item, text, prefix)
+        invalid = f"{whole} has an invalid variable name {name!r}; use letters, digits, '_' and '.'"
+        _require(_NAME.fullmatch(name) is not None, text, invalid)
+        listed = f"{whole} has a list that cannot be matched; use {{/{name}*}} or {{?{name}*}}"
+        _require(not exploded or symbol in _EXPLODED, text, listed)
+        operator = (_EXPLODED if exploded else _OPERATORS)[symbol]
+        variables.append(_Variable(name, operator, exploded, whole))
+    return variables
+
+
+def _check(text: str, variables: list[_Variable]) -> None:
+    names, wide = set[str](), 0
+    for variable in variables:
+        name, _, _, whole = variable
+        again = f"{whole} has the variable {name!r} again; give it a name of its own"
+        _require(name not in names, text, again)
+        names.add(name)
+        wide += variable.takes(_REST, _SEGMENTS)
+        second = f"{whole} has a second variable that may hold slashes; use {{name}} for one"
+        _require(wide < 2, text, second)
+        placed = not variable.takes(_QUERY) or _QUERY_IN_PLACE.fullmatch(text) is not None
+        remedy = "use one {?a,b}, or {&a} after a fixed '?b=c', with at most a '#' after it"
+        _require(placed, text, f"{whole} is out of place; {remedy}")
+
+
+def _flatten(parts: list[_Part]) -> tuple[list[str], list[list[_Variable]]]:
+    """What to capture, and the fixed text before, between and after: one literal more."""
+    literals, captured = [""], list[list[_Variable]]()
+    for part in parts:
+        if isinstance(part, str):
+            literals[-1] += part
+            continue
+        for index, variable in enumerate(part):
+            operator = variable.operator
+            if variable.takes(_QUERY) and captured and captured[-1][0].takes(_QUERY):
+                captured[-1].append(variable)
+                continue
+            if not variable.takes(_QUERY, _SEGMENTS):
+                literals[-1] += operator.separator if index else operator.first
+                literals[-1] += "" if operator.if_empty is None else variable.name
+            captured.append([variable])
+            literals.append("")
+    return literals, captured
+
+
+def _compile(text: str, literals: list[str], variables: list[_Variable]) -> re.Pattern[str]:
+    regex = _SCHEME.sub(r"(?ai:\g<0>)", re.escape(literals[0]))
+    has_query = any(variable.takes(_QUERY) for variable in variables)
+    for left, literal, right in zip(variables, literals[1:], [*variables, None][1:], strict=True):
+        pair = f"where {left.expression} ends and {right.expression} begins" if right else ""
+        apart = right is None or _apart(left, literal, right)
+        _require(apart, text, f"cannot tell {pair}; put a '/' between them")
+        first = left.operator.first
+        final = right is None or right.takes(_QUERY, _SEGMENTS) or left.takes(_REST, _SEGMENTS)
+        capture = left.operator.capture.format(
+            lazy="" if final else "?",
+            any="[^?#]" if has_query and first != "#" else ".",
+            first=re.escape(first),
+        )
+        # An atomic group is not tried again when the rest fails: the time stays linear.
+        regex += f"{'(?:' if final else '(?>'}{capture}{re.escape(literal)})"
+    return re.compile(regex, re.DOTALL)
+
+
+def _apart(left: _Variable, literal: str, right: _Variable) -> bool:
+    # A slash must end what may hold slashes, and must show where a list of segments begins.
+    if right.takes(_QUERY):
+        return True
+    if left.takes(_REST, _SEGMENTS):
+        return literal.startswith("/")
+    if right.takes(_SEGMENTS):
+        return not literal or "/" in literal
+    return literal != ""
+
+
+def _read(
+    variables: list[_Variable], value: str, *, decode: Callable[[str], str]
+) -> dict[str, str | list[str]]:
+    name, _, exploded, _ = variables[0]
+    if not variables[0].takes(_QUERY):
+        return {name: [decode(v) for v in value.split("/")[1:]] if exploded else decode(value)}
+    given: dict[str, list[str]] = {}
+    for parameter in value[1:].split("&"):
+        name, _, value = parameter.partition("=")
+        given.setdefault(name, []).append(value)
+    found: dict[str, str | list[str]] = {}
+    for name, _, exploded, _ in variables:
+        values = [decode(v) for v in given.get(name, ())]
+        if len(values) > 1 and not exploded:
+            raise ValueError(f"{name} is given more than once")
+        if values:
+            found[name] = values if exploded else values[0]
+    return found
+
+
+def _decode(value: str) -> str:
+    if _STRAY_PERCENT.search(value):
+        raise ValueError(f"stray '%' in {value!r}")
+    return unquote(value, errors="strict")
+
+
+def _expand(variables: list[_Variable], values: Mapping[str, str | Sequence[str]]) -> str:
+    pieces = [piece for v in variables for piece in _pieces(v, values.get(v.name, ()))]
+    operator = variables[0].operator
+    return operator.first + operator.separator.join(pieces) if pieces else ""
+
+
+def _pieces(variable: _Variable, value: str | Sequence[str]) -> list[str]:
+    items = [value] if isinstance(value, str) else value
+    if variable.takes(_REST):
+        pieces = [quote(_STRAY_PERCENT.sub("%25", v), safe=_RESERVED + "%") for v in items]
+    else:
+        pieces = [quote(item, safe="") for item in items]
+    if pieces and not variable.exploded:
+        pieces = [",".join(pieces)]
+    if_empty = variable.operator.if_empty
+    if if_empty is None:
+        return pieces
+    return [variable.name + (f"={piece}" if piece else if_empty) for piece in pieces]

@@ -1,0 +1,253 @@
+"""Ways to serve: over stdio, over a pair of streams, message by message."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from types import FrameType
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from .features.changes import Listener
+from .jsonrpc import encode, is_notification
+from .protocol.calls import Batch, Call, Event, Exchange, Outcome, Reply
+from .protocol.framing import Framer, FramingName
+from .protocol.handshake import Session
+from .protocol.limits import Limits
+from .protocol.peer import Peer
+from .runtime import descriptors
+from .runtime.connection import Connection
+from .runtime.lane import Lane
+from .runtime.lifespan import Lifespan
+from .runtime.stderr import log_to_stderr
+from .runtime.stdio import Input, Output
+from .runtime.watch import Watch
+from .types.wire import Implementation
+
+log = logging.getLogger(__name__)
+
+_CHUNK = 65536
+
+
+class Audience(Protocol):
+    """Where listeners join to hear of changes."""
+
+    def join(self, listener: Listener, /) -> Callable[[], None]: ...
+
+
+class Service(Protocol):
+    """What is served: a `Server`, as the runtime needs to know it."""
+
+    name: str
+    info: Implementation
+    limits: Limits
+    lifespan: Lifespan | None
+    lane: Lane
+
+    @property
+    def changes(self) -> Audience: ...
+    def dispatch(self, exchange: Exchange, /) -> Outcome: ...
+    def mask(self, what: str, error: BaseException, /) -> str: ...
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    service: Service,
+    send: Callable[[bytes], None],
+    *,
+    session: Session | None = None,
+    drained: Callable[[], Awaitable[None]] | None = None,
+    cork: Callable[[bool], None] | None = None,
+) -> AsyncIterator[Connection]:
+    """A connection that lives as long as the block, within the service's lifespan."""
+    if service.lifespan is not None:
+        service.lifespan.join()
+    connection = Connection(
+        Peer(service.info, session=session),
+        service.dispatch,
+        send,
+        lane=service.lane,
+        limits=service.limits,
+        mask=service.mask,
+        drained=drained,
+        cork=cork,
+    )
+    leave = service.changes.join(connection.heard)
+    try:
+        yield connection
+    finally:
+        leave()
+        await connection.close(service.limits.finish_seconds)
+        if service.lifespan is not None:
+            await service.lifespan.leave()
+
+
+async def serve_streams(
+    service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Serve one client over asyncio streams, until it ends its side."""
+    loop = asyncio.get_running_loop()
+    thread = threading.get_ident()
+    framer = Framer(service.limits.message_bytes)
+
+    def send(frame: bytes) -> None:
+        data = framer.wrap(frame)
+        if threading.get_ident() == thread:
+            writer.write(data)
+        else:
+            loop.call_soon_threadsafe(writer.write, data)
+
+    async with connected(service, send, drained=writer.drain) as connection:
+        data = b"-"
+        while data:
+            data = await reader.read(_CHUNK)
+            framer.feed(data)
+            while (frame := framer.next()) is not None:
+                connection.act(connection.understand(frame))
+            with contextlib.suppress(ConnectionError):
+                await writer.drain()
+    with contextlib.suppress(ConnectionError):
+        await writer.drain()
+
+
+M = TypeVar("M", bytes, str, dict[str, Any])
+
+
+async def handle_message(service: Service, message: M, session: Session) -> M | None:
+    """Answer one message, in kind."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[bytes] = loop.create_future()
+
+    def settle(frame: bytes) -> None:
+        if not answer.done() and not is_notification(frame):
+            answer.set_result(frame)
+
+    def send(frame: bytes) -> None:
+        loop.call_soon_threadsafe(settle, frame)
+
+    async with connected(service, send, session=session) as connection:
+        event = connection.understand(_bytes(message))
+        connection.act(event)
+        if not _has_answer(event):
+            return None
+        frame = await answer
+    if isinstance(message, bytes):
+        return frame
+    return frame.decode() if isinstance(message, str) else msgspec.json.decode(frame)
+
+
+def _bytes(message: bytes | str | dict[str, Any]) -> bytes:
+    if isinstance(message, bytes):
+        return message
+    # A lone surrogate becomes bytes that are not UTF-8, which is what the client is told.
+    return message.encode("utf-8", "surrogatepass") if isinstance(message, str) else encode(message)
+
+
+def _has_answer(event: Event) -> bool:
+    if isinstance(event, Batch):
+        return any(_has_answer(part) for part in event.events)
+    return isinstance(event, Call | Reply)
+
+
+def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = False) -> None:
+    """Serve one client over stdin and stdout, until it ends its side or a signal comes.
+
+    Args:
+        last: nothing follows in this process, so the watch may end it at the deadline.
+    """
+    wires = descriptors.take()
+    handler = log_to_stderr()
+    if os.isatty(wires.input):
+        sys.stderr.write(
+            f"toolhaft: {service.name} speaks MCP on stdin and stdout, one JSON message per line; "
+            "Ctrl-D ends it\n"
+        )
+    loop = asyncio.new_event_loop()
+    watch: list[Watch] = []
+    main = loop.create_task(_serve_stdio(service, wires, framing, watch))
+    try:
+        _run_to_the_end(loop, main)
+    finally:
+        if not last:
+            for each in watch:
+                each.dismiss()
+        if handler is not None:
+            handler.flush()
+        loop.close()
+
+
+def _run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[None]") -> None:
+    """Run the loop until `main` is done. A task that a tool left behind may raise SystemExit, which
+    asyncio lets through; the service goes on."""
+    while True:
+        try:
+            loop.run_until_complete(main)
+            return
+        except (SystemExit, KeyboardInterrupt) as error:
+            if main.done():
+                raise
+            log.error("a task of a tool raised %s; the server goes on", type(error).__name__)
+
+
+async def _serve_stdio(
+    service: Service, wires: descriptors.Descriptors, framing: FramingName, watches: list[Watch]
+) -> None:
+    loop = asyncio.get_running_loop()
+    framer = Framer(service.limits.message_bytes, framing)
+    output = Output(wires.output, framer, service.limits.waiting_bytes)
+    stopped = asyncio.Event()
+    async with connected(
+        service, output.send, drained=output.drained, cork=output.cork
+    ) as connection:
+        input_ = Input(wires.input, framer, output, connection)
+
+        def stop() -> None:
+            watch.expect_end()
+            loop.call_soon_threadsafe(stopped.set)
+
+        watch = Watch(
+            connection,
+            input_,
+            output,
+            stop=stop,
+            seconds_to_end=service.limits.shutdown_seconds,
+        )
+        watches.append(watch)
+        watch.start()
+        input_.start()
+        with _signals(stop):
+            await asyncio.wait(
+                [asyncio.ensure_future(input_.ended.wait()), asyncio.ensure_future(stopped.wait())],
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            watch.expect_end()
+    output.flush()
+
+
+@contextlib.contextmanager
+def _signals(stop: Callable[[], None]) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM ends the service, a second one the process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    seen: list[int] = []
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        if seen:
+            os._exit(128 + number)
+        seen.append(number)
+        stop()
+
+    before = {
+        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,1 @@
+"""asyncio and the outside world: what runs the calls, and what carries the bytes."""

@@ -1,0 +1,410 @@
+"""Runs the calls of one client: starts them, cancels them, sends each answer once.
+
+Plain work goes to a thread, and the thread sends the answer. Coroutines are taken up by one task,
+the pump, which runs each of them to its end if it can; only when a coroutine has to wait does the
+pump stay with it, and a fresh one goes on with the others. So a call that never waits costs no task
+of its own, and one that does has had its own from the first line: `asyncio.timeout`, `TaskGroup`
+and `current_task` work in tools as anywhere else.
+
+Frames may be received on the loop's thread or, while that one is held up by a tool that blocks, on
+the thread of the watch (`watch.py`). Only one of them does at a time.
+"""
+
+import asyncio
+import logging
+import threading
+import types
+from collections import deque
+from collections.abc import Awaitable, Callable, Generator
+from contextvars import copy_context
+from typing import Any, cast
+
+from ..errors import InternalError, InvalidRequest, McpError, ParseError
+from ..jsonrpc import failure, salvage_id
+from ..protocol.calls import (
+    Answer,
+    Batch,
+    Blocking,
+    Call,
+    Cancel,
+    Event,
+    Handler,
+    Notice,
+    Outcome,
+    Reply,
+    Result,
+)
+from ..protocol.framing import Frame, TooLong
+from ..protocol.handshake import NEW
+from ..protocol.interests import Change
+from ..protocol.limits import Limits
+from ..protocol.peer import Peer
+from ..types.wire import Wire
+from .lane import Lane
+
+log = logging.getLogger(__name__)
+
+Send = Callable[[bytes], None]
+Mask = Callable[[str, BaseException], str]
+
+
+class Running:
+    """A call in progress: the `Exchange` that its handler sees."""
+
+    __slots__ = ("_connection", "batch", "call", "task")
+
+    def __init__(self, connection: "Connection", call: Call, batch: "Array | None") -> None:
+        self._connection = connection
+        self.call = call
+        self.batch = batch
+        # Only a coroutine that had to wait has one.
+        self.task: asyncio.Task[None] | None = None
+
+    def notify(self, method: str, params: Wire) -> None:
+        """Send a notification that belongs to this call. From any thread; never waits."""
+        # "Servers MUST NOT send any further messages for it."
+        if not self.call.cancelled:
+            self._connection.notify(self.call, method, params)
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough of what was sent."""
+        await self._connection.drain()
+
+    async def closing(self) -> None:
+        """Wait until the connection is about to end."""
+        await self._connection.closing.wait()
+
+    async def settle(self, outcome: Outcome) -> Result:
+        """Wait for an outcome, wherever it is computed."""
+        if isinstance(outcome, Blocking):
+            return await self._connection.on_thread(outcome)
+        if isinstance(outcome, Wire | bytes):
+            return outcome
+        return await outcome
+
+
+class Array:
+    """Collects the answers to a batch until the last is there."""
+
+    __slots__ = ("_frames", "_lock", "_open", "_send")
+
+    def __init__(self, size: int, send: Send) -> None:
+        self._open = size
+        self._frames: list[bytes] = []
+        self._send = send
+        self._lock = threading.Lock()
+
+    def settle(self, frame: bytes | None) -> None:
+        """One of the messages is done, with an answer or without."""
+        with self._lock:
+            if frame is not None:
+                self._frames.append(frame)
+            self._open -= 1
+            if self._open or not self._frames:
+                return
+        self._send(b"[%b]" % b",".join(self._frames))
+
+
+class Connection:
+    """One client, driven."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        handle: Handler,
+        send: Send,
+        *,
+        lane: Lane,
+        limits: Limits,
+        mask: Mask,
+        drained: Callable[[], Awaitable[None]] | None = None,
+        cork: Callable[[bool], None] | None = None,
+    ) -> None:
+        self.peer = peer
+        self._handle = handle
+        self._send = send
+        self._lane = lane
+        self._limits = limits
+        self._mask = mask
+        self._drained = drained
+        self._cork = cork if cork is not None else _no_cork
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._calls: dict[int | str, Running] = {}
+        self._staged: deque[tuple[Running, Awaitable[Result]]] = deque()
+        self._idle: asyncio.Future[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._quiet: asyncio.Future[None] | None = None
+        self.closing = asyncio.Event()
+        # Whose code the loop's thread ran last: who is to blame if it is held up.
+        self.current: Call | None = None
+        self._start_pump()
+
+    # What comes in
+
+    def understand(self, frame: Frame) -> Event:
+        """What a frame means. Never raises."""
+        if isinstance(frame, TooLong):
+            limit = self._limits.message_bytes
+            error = ParseError(f"message too long: at most {limit} bytes are read")
+            return Reply(failure(salvage_id(frame.head), error))
+        return self.peer.receive(frame)
+
+    def act(self, event: Event) -> None:
+        """Do what an event asks for. Never raises, never waits."""
+        self._on(event, None)
+
+    def heard(self, change: Change) -> None:
+        """Something changed that a session may follow."""
+        session = self.peer.session
+        if session.state != NEW and session.interests.match(change):
+            method, params = change.notification()
+            self._send(self.peer.notify(method, params, session.caller.revision))
+
+    def _on(self, event: Event, batch: Array | None) -> None:
+        match event:
+            case Call():
+                self._start(event, batch)
+            case Reply():
+                self._answer_with(event.frame, batch)
+            case Cancel():
+                self.cancel(event.id)
+                self._answer_with(None, batch)
+            case Batch():
+                array = Array(len(event.events), self._send)
+                for part in event.events:
+                    self._on(part, array)
+            case Notice() | Answer():
+                self._answer_with(None, batch)
+
+    def _answer_with(self, frame: bytes | None, batch: Array | None) -> None:
+        if batch is not None:
+            batch.settle(frame)
+        elif frame is not None:
+            self._send(frame)
+
+    # Calls
+
+    def _start(self, call: Call, batch: Array | None) -> None:
+        running = Running(self, call, batch)
+        if call.id in self._calls:
+            error = InvalidRequest("a request with this id is still being answered")
+            self._answer_with(failure(call.id, error), batch)
+            return
+        if len(self._calls) >= self._limits.calls:
+            error = InternalError(f"too many calls at once: at most {self._limits.calls}")
+            self._answer_with(self.peer.fail(call, error), batch)
+            return
+        self._calls[call.id] = running
+        self._run(running)
+
+    def _run(self, running: Running) -> None:
+        try:
+            outcome = self._handle(running)
+        except BaseException as error:
+            self._fail(running, error)
+            return
+        if isinstance(outcome, Wire | bytes):
+            self._complete(running, outcome)
+        elif isinstance(outcome, Blocking):
+            self._start_blocking(running, outcome)
+        else:
+            self._staged.append((running, outcome))
+            self._wake()
+
+    def _start_blocking(self, running: Running, outcome: Blocking) -> None:
+        if outcome.inline and threading.get_ident() == self._thread:
+            self.current = running.call
+            self._work(running, outcome)
+        else:
+            self._lane.submit(lambda: self._work(running, outcome))
+
+    def _work(self, running: Running, outcome: Blocking) -> None:
+        try:
+            result = outcome.work()
+        except BaseException as error:
+            self._fail(running, error)
+        else:
+            self._complete(running, result)
+
+    async def on_thread(self, outcome: Blocking) -> Result:
+        """The result of plain work, for those who wait for it on the loop."""
+        done: asyncio.Future[Result] = self._loop.create_future()
+
+        def settle(set_: Callable[[Any], None], value: Any) -> None:
+            if not done.done():
+                set_(value)
+
+        def work() -> None:
+            try:
+                result = outcome.work()
+            except BaseException as error:
+                problem = _harmless(error)
+                self._loop.call_soon_threadsafe(settle, done.set_exception, problem)
+            else:
+                self._loop.call_soon_threadsafe(settle, done.set_result, result)
+
+        self._lane.submit(work)
+        return await done
+
+    def _complete(self, running: Running, result: Result) -> None:
+        try:
+            frame = self.peer.complete(running.call, result)
+        except Exception as error:
+            self._fail(running, error)
+            return
+        self._end(running, frame)
+
+    def _fail(self, running: Running, error: BaseException) -> None:
+        if isinstance(error, asyncio.CancelledError) and running.call.cancelled:
+            self._end(running, None)
+            return
+        if not isinstance(error, McpError):
+            error = InternalError(self._mask(running.call.method, error))
+        self._end(running, self.peer.fail(running.call, error))
+
+    def _end(self, running: Running, frame: bytes | None) -> None:
+        """The call is over: forget it, and send its answer unless nobody wants it any more."""
+        call = running.call
+        if self._calls.get(call.id) is running:
+            del self._calls[call.id]
+        self._answer_with(None if call.cancelled else frame, running.batch)
+        if self._quiet is not None and not self._calls:
+            self._loop.call_soon_threadsafe(self._settle_quiet)
+
+    # Coroutines
+
+    def _wake(self) -> None:
+        if threading.get_ident() != self._thread:
+            self._loop.call_soon_threadsafe(self._wake)
+        elif self._idle is not None:
+            idle, self._idle = self._idle, None
+            if not idle.done():
+                idle.set_result(None)
+
+    def _start_pump(self) -> None:
+        task = self._loop.create_task(self._pump())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _pump(self) -> None:
+        while True:
+            if not self._staged:
+                self._idle = self._loop.create_future()
+                await self._idle
+            self._cork(True)
+            while self._staged:
+                running, outcome = self._staged.popleft()
+                if await self._drive(running, cast(Any, outcome)):
+                    return
+            self._cork(False)
+
+    @types.coroutine
+    def _drive(
+        self, running: Running, coroutine: Generator[Any, Any, Result]
+    ) -> Generator[Any, Any, bool]:
+        """Run a coroutine; true if it had to wait, and this task is no longer the pump.
+
+        Every step runs in a context of its own, so that what a call sets in a context variable is
+        seen by the rest of this call and by no other."""
+        if not hasattr(coroutine, "send"):  # an awaitable, but not a coroutine
+            coroutine = coroutine.__await__()  # type: ignore[attr-defined]
+        if running.call.cancelled:
+            coroutine.close()
+            return False
+        enter = copy_context().run
+        step: Callable[[Any], Any] = coroutine.send
+        value: Any = None
+        waited = False
+        while True:
+            self.current = running.call
+            try:
+                waiting = enter(step, value)
+            except StopIteration as done:
+                self._complete(running, done.value)
+                return waited
+            except BaseException as error:
+                self._fail(running, error)
+                return waited
+            if not waited:
+                waited = True
+                self._hand_over(running)
+            try:
+                value = yield waiting
+            except BaseException as error:
+                step, value = coroutine.throw, error
+            else:
+                step = coroutine.send
+
+    def _hand_over(self, running: Running) -> None:
+        """The current task stays with this call; another one becomes the pump."""
+        running.task = asyncio.current_task()
+        self._cork(False)
+        self._start_pump()
+        if running.call.cancelled and running.task is not None:
+            running.task.cancel()
+
+    # Ends
+
+    def cancel(self, id_: int | str) -> None:
+        """Drop a call: stop it if it can be stopped, and never answer it."""
+        running = self._calls.get(id_)
+        if running is None or running.call.method == "initialize":
+            return
+        del self._calls[id_]
+        self._cancel(running)
+
+    def _cancel(self, running: Running) -> None:
+        running.call.cancelled = True
+        if running.task is None:
+            return
+        if threading.get_ident() == self._thread:
+            running.task.cancel()
+        else:
+            self._loop.call_soon_threadsafe(running.task.cancel)
+
+    async def close(self, grace: float) -> None:
+        """End: subscriptions complete, other calls get a moment, the rest is cancelled."""
+        self.closing.set()
+        if self._calls:
+            self._quiet = self._loop.create_future()
+            await asyncio.wait([self._quiet], timeout=grace)
+        for running in list(self._calls.values()):
+            self._cancel(running)
+        self._calls.clear()
+        for task in list(self._tasks):
+            task.cancel()
+        for _, outcome in self._staged:
+            cast(Any, outcome).close()
+        self._quiet = None
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=grace)
+
+    def _settle_quiet(self) -> None:
+        if self._quiet is not None and not self._quiet.done() and not self._calls:
+            self._quiet.set_result(None)
+
+    # What goes out
+
+    def notify(self, call: Call, method: str, params: Wire) -> None:
+        """Send a notification that belongs to a call."""
+        self._send(self.peer.notify(method, params, call.caller.revision))
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough of what was sent."""
+        if self._drained is not None:
+            await self._drained()
+
+
+def _harmless(error: BaseException) -> Exception:
+    """An error that a future and a loop can carry: SystemExit and its like would end the loop, and
+    StopIteration is refused."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    problem = RuntimeError(f"{type(error).__name__} was raised on a thread")
+    problem.__cause__ = error
+    return problem
+
+
+def _no_cork(_on: bool) -> None:
+    """Most transports gather what they write by themselves."""

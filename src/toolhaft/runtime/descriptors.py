@@ -1,0 +1,109 @@
+"""Standard input and output, taken away from everybody but the protocol.
+
+One stray `print` on stdout breaks a client. So before any code of the author runs, the two
+descriptors are moved to private ones: what reads input then finds none, and what writes output,
+child processes included, writes to stderr.
+"""
+
+import io
+import os
+import sys
+from typing import TextIO
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+class Diverted(io.TextIOBase):
+    """Stands in for `sys.stdout`: sends what is printed to stderr, and says so once."""
+
+    encoding = "utf-8"
+
+    def __init__(self, stderr: TextIO) -> None:
+        self._stderr = stderr
+        self._said = False
+
+    def write(self, text: str, /) -> int:
+        """Write to stderr."""
+        if not self._said:
+            self._said = True
+            frame = sys._getframe(1)
+            self._stderr.write(
+                "toolhaft: stdout belongs to the protocol, so what is printed goes to stderr; "
+                f"first printed at {frame.f_code.co_filename}:{frame.f_lineno}\n"
+            )
+        return self._stderr.write(text)
+
+    def flush(self) -> None:
+        """Flush stderr."""
+        self._stderr.flush()
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def isatty(self) -> bool:
+        """As stderr is."""
+        return self._stderr.isatty()
+
+    def fileno(self) -> int:
+        """The descriptor, which leads to stderr too."""
+        return 1
+
+    @property
+    def buffer(self) -> io.BufferedIOBase:
+        """For those who print bytes."""
+        return self._stderr.buffer  # type: ignore[return-value]
+
+
+class Descriptors:
+    """The private ends of stdin and stdout."""
+
+    __slots__ = ("input", "output")
+
+    def __init__(self, input_: int, output: int) -> None:
+        self.input = input_
+        self.output = output
+
+
+_taken: Descriptors | None = None
+
+
+def take() -> Descriptors:
+    """Move stdin and stdout out of reach. Done once in a process; later calls get the same.
+
+    Raises:
+        OSError: one of them is closed.
+    """
+    global _taken
+    if _taken is None:
+        sys.stdout.flush()
+        _taken = Descriptors(os.dup(0), os.dup(1))
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:  # stderr is closed
+            os.dup2(null, 1)
+        os.close(null)
+        sys.stdout = Diverted(sys.stderr or io.TextIOWrapper(io.BytesIO()))
+        os.register_at_fork(after_in_child=_disown)
+    return _taken
+
+
+def _disown() -> None:
+    """A tool that forks makes a second server; the copy must neither read nor write the wire."""
+    global _forked
+    _forked = True
+    if _taken is not None:
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, _taken.input)
+        os.dup2(null, _taken.output)
+        os.close(null)
+
+
+_forked = False
+
+
+def is_copy() -> bool:
+    """Is this process a fork of the one that serves?"""
+    return _forked

@@ -1,0 +1,67 @@
+"""The author's `lifespan`: entered once before the first call that may need it, left at the end."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+Opener = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+class Lifespan:
+    """Enters and leaves in one task, as context managers require, whoever asks for it."""
+
+    def __init__(self, opener: Opener) -> None:
+        self._opener = opener
+        self._users = 0
+        self._task: asyncio.Task[None] | None = None
+        self._leave: asyncio.Event | None = None
+        self._entered: asyncio.Future[None] | None = None
+        self.value: Any = None
+
+    @property
+    def entered(self) -> bool:
+        """May calls begin?"""
+        return self._entered is not None and self._entered.done()
+
+    def join(self) -> None:
+        """Somebody serves: enter, if nobody has yet. Does not wait."""
+        self._users += 1
+        if self._task is None:
+            loop = asyncio.get_running_loop()
+            self._entered = loop.create_future()
+            self._leave = asyncio.Event()
+            self._task = loop.create_task(self._run(self._entered, self._leave))
+
+    async def leave(self) -> None:
+        """Somebody has stopped serving; the last one waits until the lifespan is left."""
+        self._users -= 1
+        if self._users == 0 and self._task is not None and self._leave is not None:
+            self._leave.set()
+            task, self._task = self._task, None
+            await asyncio.wait([task])
+
+    async def wait(self) -> None:
+        """Wait until calls may begin.
+
+        Raises:
+            Exception: what the lifespan raised when it was entered.
+        """
+        if self._entered is not None:
+            await asyncio.shield(self._entered)
+
+    async def _run(self, entered: "asyncio.Future[None]", leave: asyncio.Event) -> None:
+        try:
+            async with self._opener() as self.value:
+                entered.set_result(None)
+                await leave.wait()
+        except Exception as error:
+            log.error("the lifespan failed: %r", error, exc_info=error)
+            if not entered.done():
+                entered.set_exception(error)
+                entered.exception()  # it was logged; whoever waits gets it too
+        finally:
+            self.value = None

@@ -1,0 +1,110 @@
+"""A thread that sees to it that the process is never deaf and always ends.
+
+Three things can keep a loop from its duty: a coroutine that blocks, a parent that died without
+closing the pipe, and code that does not stop when it should. The watch stands in for the loop while
+it is held up, ends the service when the parent is gone, and ends the process at the deadline.
+"""
+
+import asyncio
+import logging
+import os
+import select
+import threading
+import time
+from collections.abc import Callable
+
+from .connection import Connection
+from .stdio import Input, Output
+
+log = logging.getLogger(__name__)
+
+# How long the loop may be away before somebody stands in: at most two of these.
+_TICK = 0.2
+_POLL = 0.02
+
+
+class Watch:
+    """Looks after one service over descriptors."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        input_: Input,
+        output: Output,
+        *,
+        stop: Callable[[], None],
+        seconds_to_end: float,
+    ) -> None:
+        self._connection = connection
+        self._input = input_
+        self._output = output
+        self._stop = stop
+        self._seconds_to_end = seconds_to_end
+        self._loop = asyncio.get_running_loop()
+        self._parent = os.getppid()
+        self._deadline: float | None = None
+        self._dismissed = threading.Event()
+        self._blamed: set[str] = set()
+
+    def start(self) -> None:
+        """Watch from now on."""
+        threading.Thread(target=self._run, name="toolhaft-watch", daemon=True).start()
+
+    def expect_end(self) -> None:
+        """The process has to be gone soon."""
+        if self._deadline is None:
+            self._deadline = time.monotonic() + self._seconds_to_end
+
+    def dismiss(self) -> None:
+        """The process may live on."""
+        self._dismissed.set()
+
+    def _run(self) -> None:
+        seen = -1
+        while not self._dismissed.wait(_POLL if self._deadline is not None else _TICK):
+            self._look_at_the_clock()
+            if os.getppid() != self._parent:
+                self._stop()
+            turns = self._input.turns
+            if turns == seen:
+                self._output.flush()
+                if self._input.waiting:
+                    self._stand_in()
+            seen = turns
+
+    def _look_at_the_clock(self) -> None:
+        if self._input.at_end:
+            self.expect_end()
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            os._exit(0)
+
+    def _stand_in(self) -> None:
+        """Do the loop's reading until it is back."""
+        back = threading.Event()
+        self._loop.call_soon_threadsafe(back.set)
+        if back.wait(_POLL):
+            return
+        self._blame()
+        poll = select.poll()
+        poll.register(self._input.descriptor, select.POLLIN)
+        self._input.serve()
+        while not back.is_set():
+            self._look_at_the_clock()
+            self._output.flush()
+            if self._input.at_end or self._output.full:
+                back.wait(_POLL)
+            elif poll.poll(_POLL * 1000):
+                self._input.read()
+
+    def _blame(self) -> None:
+        call = self._connection.current
+        what = "code outside of any call" if call is None else call.method
+        name = getattr(getattr(call, "params", None), "name", None)
+        who = what if name is None else f"{what} {name!r}"
+        if who not in self._blamed:
+            self._blamed.add(who)
+            log.warning(
+                "%s holds up the event loop; other coroutines wait for it. Make it a plain `def`, "
+                "which gets a thread of its own, or await what takes long",
+                who,
+            )

@@ -1,0 +1,509 @@
+"""`Server`: what an author writes tools, resources and prompts on."""
+
+import asyncio
+import inspect
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence, Sized
+from contextlib import AbstractAsyncContextManager
+from importlib import import_module
+from typing import Any, Literal, TypeVar, overload
+
+from msgspec import UNSET
+
+from .errors import MethodNotFound, shown
+from .features.changes import Changes
+from .features.completing import Completing
+from .features.context import Context
+from .features.lifecycle import Lifecycle
+from .features.prompts import Prompt, Prompts
+from .features.registry import Registry
+from .features.resources import Cache, Resource, Resources
+from .features.tools import Tool, Tools
+from .protocol.calls import Exchange, Handler, Middleware, Next, Outcome, Result
+from .protocol.framing import FramingName
+from .protocol.handshake import Session
+from .protocol.interests import ListChange, ListKind, ResourceChange
+from .protocol.limits import Limits
+from .run import handle_message, run_stdio, serve_streams
+from .runtime.lane import Lane
+from .runtime.lifespan import Lifespan
+from .types.content import Annotations
+from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
+from .types.tools import ToolAnnotations
+from .types.wire import Icon, Implementation, Meta
+
+log = logging.getLogger(__name__)
+
+F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", bytes, str, dict[str, Any])
+LifespanFunction = Callable[["Server"], AbstractAsyncContextManager[Any]]
+
+# These are answered before the lifespan has begun, so that a client learns at once that we live.
+_AT_ONCE = frozenset(
+    {
+        "initialize",
+        "ping",
+        "server/discover",
+        "logging/setLevel",
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "prompts/list",
+    }
+)
+
+
+class Server:
+    """A set of tools, resources and prompts that any MCP client can use."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        version: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        instructions: str | None = None,
+        website_url: str | None = None,
+        icons: Sequence[Icon] = (),
+        middleware: Sequence[Middleware] = (),
+        lifespan: LifespanFunction | None = None,
+        page_size: int | None = None,
+        limits: Limits | None = None,
+        errors: Literal["mask", "show"] = "mask",
+    ) -> None:
+        if page_size is not None and page_size < 1:
+            raise ValueError(f"page_size must be at least 1, not {page_size}")
+        self.name = name
+        self.limits = limits if limits is not None else Limits()
+        self.info = Implementation(
+            name=name,
+            version=version if version is not None else _version_of(sys._getframe(1).f_globals),
+            title=_given(title),
+            description=_given(description),
+            website_url=_given(website_url),
+            icons=list(icons) if icons else UNSET,
+        )
+        self._show_errors = errors == "show"
+        self._middleware = tuple(middleware)
+        self.lifespan = None if lifespan is None else Lifespan(lambda: lifespan(self))
+
+        self.lane = Lane(self.limits.threads)
+        self._session = Session()
+
+        self.changes = Changes(self._followed)
+        self._tools = Tools(
+            Registry("tool", page_size, self._tell("tools")),
+            context=self._context,
+            mask=self.mask,
+        )
+        self._resources = Resources(
+            Registry("resource", page_size, self._tell("resources")),
+            Registry("template", page_size, self._tell("resources")),
+            context=self._context,
+        )
+        self._prompts = Prompts(
+            Registry("prompt", page_size, self._tell("prompts")), context=self._context
+        )
+        self._completing = Completing(self._prompts, self._resources)
+        self._handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
+
+    # Registration
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+    @overload
+    def tool(
+        self,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        read_only: bool | None = None,
+        destructive: bool | None = None,
+        idempotent: bool | None = None,
+        open_world: bool | None = None,
+        icons: Sequence[Icon] = (),
+        meta: Meta | None = None,
+        thread: bool = True,
+    ) -> Callable[[F], F]: ...
+    def tool(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+        """Let models call a function. Bare, or with keywords as in `add_tool`."""
+
+        def register(function: F) -> F:
+            self.add_tool(function, **options)
+            return function
+
+        return register if function is None else register(function)
+
+    def add_tool(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        read_only: bool | None = None,
+        destructive: bool | None = None,
+        idempotent: bool | None = None,
+        open_world: bool | None = None,
+        icons: Sequence[Icon] = (),
+        meta: Meta | None = None,
+        thread: bool = True,
+        replace: bool = False,
+    ) -> None:
+        """Register a tool.
+
+        Args:
+            description: what the model reads; by default the first paragraph of the docstring.
+            read_only, destructive, idempotent, open_world: hints for clients; unset is not false.
+            thread: a plain function runs on a thread; False runs it on the loop, which is quicker
+                and right for functions that only compute.
+            replace: take the place of a tool of the same name.
+
+        Raises:
+            TypeError: the function cannot be a tool; the message says what to change.
+            ValueError: there is a tool of this name already.
+        """
+        tool = Tool(
+            function,
+            name=name if name is not None else _name_of(function),
+            title=title,
+            description=description if description is not None else _summary(function),
+            annotations=_hints(read_only, destructive, idempotent, open_world),
+            icons=list(icons) or None,
+            meta=meta,
+            inline=not thread,
+        )
+        self._tools.registry.add(tool.name, tool, replace=replace)
+
+    def remove_tool(self, name: str) -> None:
+        """Take a tool away. Raises KeyError if there is none of this name."""
+        self._tools.registry.remove(name)
+
+    def resource(
+        self,
+        uri: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        icons: Sequence[Icon] = (),
+        annotations: Annotations | None = None,
+        meta: Meta | None = None,
+        cache: float | Cache | None = None,
+        thread: bool = True,
+    ) -> Callable[[F], F]:
+        """Let clients read what a function returns, under a URI or a template of URIs."""
+
+        def register(function: F) -> F:
+            self.add_resource(
+                function,
+                uri,
+                name=name,
+                title=title,
+                description=description,
+                mime_type=mime_type,
+                size=size,
+                icons=icons,
+                annotations=annotations,
+                meta=meta,
+                cache=cache,
+                thread=thread,
+            )
+            return function
+
+        return register
+
+    def add_resource(
+        self,
+        function: Callable[..., Any],
+        uri: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        icons: Sequence[Icon] = (),
+        annotations: Annotations | None = None,
+        meta: Meta | None = None,
+        cache: float | Cache | None = None,
+        thread: bool = True,
+        replace: bool = False,
+    ) -> None:
+        """Register a resource; a `{` in the URI makes it a template.
+
+        Args:
+            cache: for how many seconds a client may keep what it read; or a `Cache`.
+            thread, replace: as in `add_tool`.
+
+        Raises:
+            TypeError: the function's parameters are not the variables of the template.
+            ValueError: the URI is no template, or is taken.
+        """
+        resource = Resource(
+            function,
+            uri,
+            name=name if name is not None else _name_of(function),
+            title=title,
+            description=description if description is not None else _summary(function),
+            mime_type=mime_type,
+            size=size,
+            icons=list(icons) or None,
+            annotations=annotations,
+            meta=meta,
+            cache=Cache(cache) if isinstance(cache, int | float) else cache,
+            inline=not thread,
+        )
+        registry = (
+            self._resources.direct if resource.template is None else (self._resources.templates)
+        )
+        registry.add(uri, resource, replace=replace)
+
+    def remove_resource(self, uri: str) -> None:
+        """Take a resource or a template away. Raises KeyError if there is none of this URI."""
+        direct, templates = self._resources.direct, self._resources.templates
+        (templates if templates.get(uri) is not None else direct).remove(uri)
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+    @overload
+    def prompt(
+        self,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Sequence[Icon] = (),
+        meta: Meta | None = None,
+        thread: bool = True,
+    ) -> Callable[[F], F]: ...
+    def prompt(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+        """Let users pick messages that a function writes. Bare, or with keywords."""
+
+        def register(function: F) -> F:
+            self.add_prompt(function, **options)
+            return function
+
+        return register if function is None else register(function)
+
+    def add_prompt(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Sequence[Icon] = (),
+        meta: Meta | None = None,
+        thread: bool = True,
+        replace: bool = False,
+    ) -> None:
+        """Register a prompt. Raises as `add_tool` does."""
+        prompt = Prompt(
+            function,
+            name=name if name is not None else _name_of(function),
+            title=title,
+            description=description if description is not None else _summary(function),
+            icons=list(icons) or None,
+            meta=meta,
+            inline=not thread,
+        )
+        self._prompts.registry.add(prompt.name, prompt, replace=replace)
+
+    def remove_prompt(self, name: str) -> None:
+        """Take a prompt away. Raises KeyError if there is none of this name."""
+        self._prompts.registry.remove(name)
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell every client that follows this resource that it has changed. From any thread."""
+        self.changes.publish(ResourceChange(uri))
+
+    # Serving
+
+    def run(self, *, framing: FramingName = "auto") -> None:
+        """Serve one client over stdin and stdout, until it ends its side.
+
+        Args:
+            framing: one message per line, or Content-Length headers; by default whichever the
+                client starts with.
+        """
+        run_stdio(self, framing)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one client over a pair of asyncio streams, until it ends its side."""
+        await serve_streams(self, reader, writer)
+
+    async def handle(self, message: M, session: Session | None = None) -> M | None:
+        """Answer one JSON-RPC message, given as bytes, str or dict, in kind.
+
+        None is the answer to what has none, such as a notification. Without a `session` all
+        messages are of one client, which this server object remembers; notifications that a call
+        sends on its way are dropped.
+        """
+        return await handle_message(self, message, self._session if session is None else session)
+
+    def dispatch(self, exchange: Exchange) -> Outcome:
+        """The outcome of a call: the way from the protocol to the features."""
+        entry = self._handlers.get(exchange.call.method)
+        if entry is None or not entry[1]:
+            raise MethodNotFound(f"this server does not offer {shown(exchange.call.method)}")
+        handler = entry[0]
+        if self._middleware:
+            return self._through(handler)(exchange)
+        lifespan = self.lifespan
+        if lifespan is None or lifespan.entered or exchange.call.method in _AT_ONCE:
+            return handler(exchange)
+        return self._later(exchange, handler)
+
+    def capabilities(self) -> ServerCapabilities:
+        """What the server offers, which is what is registered now."""
+        tools, resources, prompts = self._tools.registry, self._resources, self._prompts.registry
+        changes = ListChanged(list_changed=True)
+        return ServerCapabilities(
+            tools=changes if tools else UNSET,
+            resources=ResourcesCapability(subscribe=True, list_changed=True)
+            if resources
+            else UNSET,
+            prompts=changes if prompts else UNSET,
+            completions={} if self._completing else UNSET,
+            logging={} if tools or resources or prompts else UNSET,
+        )
+
+    def mask(self, what: str, error: BaseException) -> str:
+        """What a client is told of an unexpected error; the log has the rest under the same id."""
+        mark = os.urandom(4).hex()
+        log.error("%s failed (error %s)", what, mark, exc_info=error)
+        kind = type(error).__name__
+        if self._show_errors:
+            return f"{what} failed: {kind}: {error}"
+        return f"{what} failed: {kind} (error {mark})"
+
+    def _context(self, exchange: Exchange) -> Context:
+        return Context(exchange, self, None if self.lifespan is None else self.lifespan.value)
+
+    def _table(self, lifecycle: Lifecycle) -> dict[str, tuple[Handler, Sized | bool]]:
+        """Each method with its handler and what there has to be for it to exist at all."""
+        tools, resources, prompts = self._tools, self._resources, self._prompts
+        return {
+            "initialize": (lifecycle.initialize, True),
+            "ping": (lifecycle.ping, True),
+            "server/discover": (lifecycle.discover, True),
+            "logging/setLevel": (
+                lifecycle.set_level,
+                _Any(tools.registry, resources, prompts.registry),
+            ),
+            "tools/list": (tools.list, tools.registry),
+            "tools/call": (tools.call, tools.registry),
+            "resources/list": (resources.list, resources),
+            "resources/templates/list": (resources.list_templates, resources),
+            "resources/read": (resources.read, resources),
+            "resources/subscribe": (self.changes.subscribe, resources),
+            "resources/unsubscribe": (self.changes.unsubscribe, resources),
+            "prompts/list": (prompts.list, prompts.registry),
+            "prompts/get": (prompts.get, prompts.registry),
+            "completion/complete": (self._completing.complete, self._completing),
+            "subscriptions/listen": (self.changes.listen, True),
+        }
+
+    def _through(self, handler: Handler) -> Next:
+        """The handler behind the middleware, the first of which is the outermost."""
+
+        async def innermost(exchange: Exchange) -> Result:
+            if self.lifespan is not None and exchange.call.method not in _AT_ONCE:
+                await self.lifespan.wait()
+            return await exchange.settle(handler(exchange))
+
+        call: Next = innermost
+        for layer in reversed(self._middleware):
+            call = _layer(layer, call)
+        return call
+
+    async def _later(self, exchange: Exchange, handler: Handler) -> Result:
+        assert self.lifespan is not None
+        await self.lifespan.wait()
+        return await exchange.settle(handler(exchange))
+
+    def _followed(self) -> frozenset[str]:
+        parts = {
+            "tools": self._tools.registry,
+            "resources": self._resources,
+            "prompts": self._prompts.registry,
+        }
+        return frozenset(name for name, part in parts.items() if part)
+
+    def _tell(self, kind: ListKind) -> Callable[[], None]:
+        return lambda: self.changes.publish(ListChange(kind))
+
+
+class _Any:
+    """True if any of some collections has something in it, at the time of asking."""
+
+    def __init__(self, *parts: Sized) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self._parts)
+
+
+def _layer(layer: Middleware, call: Next) -> Next:
+    async def through(exchange: Exchange) -> Result:
+        return await layer(exchange, call)
+
+    return through
+
+
+def _given(text: str | None) -> Any:
+    return UNSET if text is None else text
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    target: Any = function
+    while hasattr(target, "func"):  # functools.partial
+        target = target.func
+    name = getattr(target, "__name__", None) or type(target).__name__
+    if name == "<lambda>":
+        raise TypeError("a lambda has no name; pass name=…")
+    return str(name)
+
+
+def _summary(function: Callable[..., Any]) -> str | None:
+    """The first paragraph of the docstring, on one line."""
+    if not inspect.isroutine(function) and not hasattr(function, "__name__"):
+        return None
+    doc = inspect.getdoc(function)
+    return " ".join(doc.partition("\n\n")[0].split()) or None if doc else None
+
+
+def _hints(
+    read_only: bool | None,
+    destructive: bool | None,
+    idempotent: bool | None,
+    open_world: bool | None,
+) -> ToolAnnotations | None:
+    given = {
+        "read_only_hint": read_only,
+        "destructive_hint": destructive,
+        "idempotent_hint": idempotent,
+        "open_world_hint": open_world,
+    }
+    known = {name: hint for name, hint in given.items() if hint is not None}
+    return ToolAnnotations(**known) if known else None
+
+
+def _version_of(caller: dict[str, Any]) -> str:
+    """The version of the distribution that the author's module is part of, if it is."""
+    package = str(caller.get("__name__", "__main__")).partition(".")[0]
+    if package == "__main__" or caller.get("__package__") in (None, ""):
+        return "0.0.0"
+    # Loaded only here, for it takes as long as the rest of the library together.
+    metadata = import_module("importlib.metadata")
+    try:
+        return str(metadata.version(package))
+    except metadata.PackageNotFoundError:
+        return "0.0.0"

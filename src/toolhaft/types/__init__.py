@@ -1,0 +1,1 @@
+"""What travels: one neutral model of the protocol's data for all revisions."""

@@ -1,0 +1,46 @@
+"""How client and server get to know each other."""
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType, field
+
+from .wire import CacheableResult, Implementation, Json, Params, Result, Wire
+
+
+class ListChanged(Wire):
+    """Settings of the tools and the prompts capability."""
+
+    list_changed: bool | UnsetType = UNSET
+
+
+class ResourcesCapability(Wire):
+    subscribe: bool | UnsetType = UNSET
+    list_changed: bool | UnsetType = UNSET
+
+
+class ServerCapabilities(Wire):
+    tools: ListChanged | UnsetType = UNSET
+    resources: ResourcesCapability | UnsetType = UNSET
+    prompts: ListChanged | UnsetType = UNSET
+    completions: dict[str, Json] | UnsetType = UNSET
+    logging: dict[str, Json] | UnsetType = UNSET
+    extensions: dict[str, Json] | UnsetType = UNSET
+
+
+class InitializeParams(Params, kw_only=True):
+    protocol_version: str
+    capabilities: dict[str, Any] = field(default_factory=dict[str, Any])
+    client_info: Implementation | UnsetType = UNSET
+
+
+class InitializeResult(Result, kw_only=True):
+    protocol_version: str
+    capabilities: ServerCapabilities
+    server_info: Implementation
+    instructions: str | UnsetType = UNSET
+
+
+class DiscoverResult(CacheableResult, kw_only=True):
+    supported_versions: list[str]
+    capabilities: ServerCapabilities
+    instructions: str | UnsetType = UNSET

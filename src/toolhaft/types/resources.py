@@ -1,0 +1,47 @@
+"""Resources: what can be read, under which URIs, and what was read."""
+
+from msgspec import UNSET, UnsetType, field
+
+from .content import Annotations, ResourceContents
+from .wire import CacheableResult, Icon, Meta, PagedResult, Params, Wire
+
+
+class Resource(Wire):
+    uri: str
+    name: str
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    mime_type: str | UnsetType = UNSET
+    size: int | UnsetType = UNSET
+    icons: list[Icon] | UnsetType = UNSET
+    annotations: Annotations | UnsetType = UNSET
+    meta: Meta | UnsetType = field(default=UNSET, name="_meta")
+
+
+class ResourceTemplate(Wire):
+    uri_template: str
+    name: str
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    mime_type: str | UnsetType = UNSET
+    icons: list[Icon] | UnsetType = UNSET
+    annotations: Annotations | UnsetType = UNSET
+    meta: Meta | UnsetType = field(default=UNSET, name="_meta")
+
+
+class ListResourcesResult(PagedResult, kw_only=True):
+    resources: list[Resource]
+
+
+class ListResourceTemplatesResult(PagedResult, kw_only=True):
+    resource_templates: list[ResourceTemplate]
+
+
+class ResourceParams(Params, kw_only=True):
+    """Of `resources/read`, `resources/subscribe` and `resources/unsubscribe`."""
+
+    uri: str
+
+
+class ReadResourceResult(CacheableResult, kw_only=True):
+    contents: list[ResourceContents]

@@ -1,0 +1,133 @@
+"""Every transcript is what the server does; and a wrong transcript is found out."""
+
+from pathlib import Path
+
+import pytest
+from tests.transcripts.runner import (
+    BadTranscript,
+    Mismatch,
+    Transcript,
+    decode,
+    fault_of,
+    parse,
+    play,
+    read,
+)
+
+FOLDER = Path(__file__).parent
+TRANSCRIPTS = [each for path in sorted(FOLDER.glob("*.txt")) for each in read(path)]
+
+
+@pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=lambda transcript: transcript.id)
+async def test_the_server_follows_the_transcript(transcript: Transcript) -> None:
+    try:
+        await play(transcript)
+    except Mismatch as mismatch:
+        pytest.fail(str(mismatch), pytrace=False)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
+def test_a_transcript_says_its_rule_first(path: Path) -> None:
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+
+    assert first.startswith("# ")
+    assert first.endswith(".")
+
+
+RIGHT = """
+> {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+< {"jsonrpc": "2.0", "id": 1, "result": {}}
+"""
+
+
+async def test_a_right_transcript_passes() -> None:
+    for transcript in parse(RIGHT, "right.txt"):
+        await play(transcript)
+
+
+WRONG = {
+    "another value": RIGHT.replace("{}", '{"more": 1}'),
+    "an id of another type": RIGHT.replace('"id": 1, "result"', '"id": "1", "result"'),
+    "true for 1": RIGHT.replace('"id": 1, "result"', '"id": true, "result"'),
+    "a member too many": RIGHT.replace('< {"jsonrpc": "2.0", ', "< {"),
+    "an answer that nobody expected": '> {"jsonrpc": "2.0", "id": 1, "method": "ping"}',
+    "an answer where nothing should come": RIGHT.replace("<", "<- nothing\n<"),
+    "an answer to a notification": RIGHT.replace('"id": 1, ', ""),
+    "a word that is not said": """
+> {"jsonrpc": "2.0", "id": 1, "method": "no/such"}
+< {"jsonrpc": "2.0", "id": 1, "error": {"code": "<any>", "message": "<contains:bananas>"}}
+""",
+    "a group with a stranger": """
+> {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+> {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+<* {"jsonrpc": "2.0", "id": 2, "result": {}}
+<* {"jsonrpc": "2.0", "id": 3, "result": {}}
+""",
+    "too few elements in any order": """
+@ revision 2025-03-26
+>> [{"jsonrpc": "2.0", "id": 1, "method": "ping"}]
+< ["<unordered>"]
+""",
+}
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG.keys())
+async def test_a_wrong_transcript_fails(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.transcripts.runner.PATIENCE", 0.2)
+    [transcript] = parse(text, "wrong.txt")
+
+    with pytest.raises(Mismatch, match=r"^wrong\.txt:\d+"):
+        await play(transcript)
+
+
+async def test_a_failure_says_where_what_and_why() -> None:
+    [transcript] = parse(RIGHT.replace("{}", '{"more": 1}'), "wrong.txt")
+
+    with pytest.raises(Mismatch) as failure:
+        await play(transcript)
+
+    assert str(failure.value).splitlines() == [
+        "wrong.txt:3",
+        '  expected {"jsonrpc": "2.0", "id": 1, "result": {"more": 1}}',
+        '  got      {"jsonrpc": "2.0", "id": 1, "result": {}}',
+        "  at result: no member 'more'",
+    ]
+
+
+FAULTY = {
+    "no JSON-RPC": '{"id": 1, "result": {}}',
+    "no message": '{"jsonrpc": "2.0", "id": 1}',
+    "two messages in one": '{"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}}',
+    "a request": '{"jsonrpc": "2.0", "id": 1, "method": "roots/list"}',
+    "an id that is null": '{"jsonrpc": "2.0", "id": null, "error": {}}',
+    "a member that is null": '{"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"title": null}]}}',
+    "an empty batch": "[]",
+    "a batch with a fault": '[{"jsonrpc": "2.0", "id": 1}]',
+}
+
+
+@pytest.mark.parametrize("line", FAULTY.values(), ids=FAULTY.keys())
+def test_a_faulty_message_is_found_out_without_a_transcript(line: str) -> None:
+    assert fault_of(decode(line.encode()))
+
+
+LOOSE = {
+    "duplicate keys": b'{"id": 1, "id": 1}',
+    "NaN is not JSON": b"NaN",
+    "codec can't decode": b'"\xff"',
+    "Expecting value": b"hello",
+}
+
+
+@pytest.mark.parametrize(("complaint", "line"), LOOSE.items(), ids=LOOSE.keys())
+def test_a_line_that_is_not_strict_json_is_found_out(complaint: str, line: bytes) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        decode(line)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nothing", "? what", "@ colour red\n<- nothing", "@ revision 1999\n<- nothing"]
+)
+def test_an_unreadable_transcript_is_refused(text: str) -> None:
+    with pytest.raises(BadTranscript):
+        parse(text, "bad.txt")
