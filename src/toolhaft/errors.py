@@ -1,5 +1,8 @@
 """Every error the library raises, and every JSON-RPC code it sends.
 
+BaseException
+└── Cancelled               raised by `ctx.check()` in a plain function
+
 Exception
 ├── ToolError               the tool's own «this did not work», shown to the model
 └── McpError                becomes a JSON-RPC error
@@ -24,6 +27,10 @@ def shown(value: str) -> str:
     """Text of the peer as it may appear in a message: quoted, and never long."""
     cut = value if len(value) <= ECHO_LIMIT else value[:ECHO_LIMIT] + "…"
     return repr(cut.encode("utf-8", "replace").decode())
+
+
+class Cancelled(BaseException):
+    """The client has cancelled the call. Not an `Exception`: no tool shall catch it by chance."""
 
 
 class ToolError(Exception):

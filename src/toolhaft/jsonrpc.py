@@ -7,7 +7,7 @@ is wrong and salvages the id, so that the sender learns which of its requests fa
 
 import re
 from collections.abc import Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -119,7 +119,7 @@ def _diagnose(data: bytes, message: Message | None = None) -> Decoded | list[Dec
         return _parts(data)
     if not isinstance(value, dict):
         return Fault(InvalidRequest("a message must be a JSON object"))
-    return _envelope(data, value, message)
+    return _envelope(data, cast(dict[str, Any], value), message)
 
 
 def _unreadable(data: bytes, why: str) -> Fault:
@@ -215,6 +215,11 @@ def salvage_id(data: bytes) -> Id | UnsetType:
     return id_ if type(id_) in (int, str) else UNSET
 
 
+def is_null(raw: Raw) -> bool:
+    """Is a raw member just `null`?"""
+    return len(raw) == 4 and bytes(raw) == b"null"
+
+
 def _id_text(id_: Id) -> bytes:
     # msgspec refuses integers beyond 64 bits; JSON does not.
     return str(id_).encode() if type(id_) is int else _encode(id_)
@@ -222,7 +227,7 @@ def _id_text(id_: Id) -> bytes:
 
 def response(id_: Id, result: bytes) -> bytes:
     """A successful answer; `result` is the text of a JSON object."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_id_text(id_), result)
+    return b"".join((b'{"jsonrpc":"2.0","id":', _id_text(id_), b',"result":', result, b"}"))
 
 
 def failure(id_: Id | UnsetType, error: McpError, code: int | None = None) -> bytes:

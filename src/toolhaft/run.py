@@ -7,9 +7,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from types import FrameType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -20,10 +20,10 @@ from .protocol.framing import Framer, FramingName
 from .protocol.handshake import Session
 from .protocol.limits import Limits
 from .protocol.peer import Peer
+from .protocol.ports import LifespanState, Reader, Writer
 from .runtime import descriptors
 from .runtime.connection import Connection
 from .runtime.lane import Lane
-from .runtime.lifespan import Lifespan
 from .runtime.stderr import log_to_stderr
 from .runtime.stdio import Input, Output
 from .runtime.watch import Watch
@@ -46,7 +46,7 @@ class Service(Protocol):
     name: str
     info: Implementation
     limits: Limits
-    lifespan: Lifespan | None
+    lifespan: LifespanState | None
     lane: Lane
 
     @property
@@ -62,8 +62,7 @@ async def connected(
     *,
     session: Session | None = None,
     drained: Callable[[], Awaitable[None]] | None = None,
-    cork: Callable[[bool], None] | None = None,
-) -> AsyncIterator[Connection]:
+) -> AsyncGenerator[Connection]:
     """A connection that lives as long as the block, within the service's lifespan."""
     if service.lifespan is not None:
         service.lifespan.join()
@@ -75,7 +74,6 @@ async def connected(
         limits=service.limits,
         mask=service.mask,
         drained=drained,
-        cork=cork,
     )
     leave = service.changes.join(connection.heard)
     try:
@@ -87,9 +85,7 @@ async def connected(
             await service.lifespan.leave()
 
 
-async def serve_streams(
-    service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
+async def serve_streams(service: Service, reader: Reader, writer: Writer) -> None:
     """Serve one client over asyncio streams, until it ends its side."""
     loop = asyncio.get_running_loop()
     thread = threading.get_ident()
@@ -136,9 +132,12 @@ async def handle_message(service: Service, message: M, session: Session) -> M | 
         if not _has_answer(event):
             return None
         frame = await answer
-    if isinstance(message, bytes):
-        return frame
-    return frame.decode() if isinstance(message, str) else msgspec.json.decode(frame)
+    answer_in_kind: Any = frame
+    if isinstance(message, str):
+        answer_in_kind = frame.decode()
+    elif isinstance(message, dict):
+        answer_in_kind = msgspec.json.decode(frame)
+    return cast(M, answer_in_kind)
 
 
 def _bytes(message: bytes | str | dict[str, Any]) -> bytes:
@@ -201,9 +200,7 @@ async def _serve_stdio(
     framer = Framer(service.limits.message_bytes, framing)
     output = Output(wires.output, framer, service.limits.waiting_bytes)
     stopped = asyncio.Event()
-    async with connected(
-        service, output.send, drained=output.drained, cork=output.cork
-    ) as connection:
+    async with connected(service, output.send, drained=output.drained) as connection:
         input_ = Input(wires.input, framer, output, connection)
 
         def stop() -> None:
@@ -230,7 +227,7 @@ async def _serve_stdio(
 
 
 @contextlib.contextmanager
-def _signals(stop: Callable[[], None]) -> Iterator[None]:
+def _signals(stop: Callable[[], None]) -> Generator[None]:
     """The first Ctrl-C or SIGTERM ends the service, a second one the process."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,12 +1,16 @@
-"""`Server`: what an author writes tools, resources and prompts on."""
+"""`Server`: what an author writes tools, resources and prompts on.
 
-import asyncio
+asyncio takes as long to import as all the rest together. So what needs it is imported when it
+serves, in four functions here, and nowhere else in the package.
+"""
+
 import inspect
 import logging
 import os
 import sys
 from collections.abc import Callable, Sequence, Sized
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal, TypeVar, overload
 
@@ -26,9 +30,8 @@ from .protocol.framing import FramingName
 from .protocol.handshake import Session
 from .protocol.interests import ListChange, ListKind, ResourceChange
 from .protocol.limits import Limits
-from .run import handle_message, run_stdio, serve_streams
+from .protocol.ports import LifespanState, Reader, Writer
 from .runtime.lane import Lane
-from .runtime.lifespan import Lifespan
 from .types.content import Annotations
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 from .types.tools import ToolAnnotations
@@ -80,7 +83,7 @@ class Server:
         self.limits = limits if limits is not None else Limits()
         self.info = Implementation(
             name=name,
-            version=version if version is not None else _version_of(sys._getframe(1).f_globals),
+            version=version if version is not None else _version_of(_caller()),
             title=_given(title),
             description=_given(description),
             website_url=_given(website_url),
@@ -88,7 +91,7 @@ class Server:
         )
         self._show_errors = errors == "show"
         self._middleware = tuple(middleware)
-        self.lifespan = None if lifespan is None else Lifespan(lambda: lifespan(self))
+        self.lifespan = None if lifespan is None else _lifespan(partial(lifespan, self))
 
         self.lane = Lane(self.limits.threads)
         self._session = Session()
@@ -117,6 +120,7 @@ class Server:
     @overload
     def tool(
         self,
+        /,
         *,
         name: str | None = None,
         title: str | None = None,
@@ -129,7 +133,7 @@ class Server:
         meta: Meta | None = None,
         thread: bool = True,
     ) -> Callable[[F], F]: ...
-    def tool(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+    def tool(self, function: Any = None, /, **options: Any) -> Any:
         """Let models call a function. Bare, or with keywords as in `add_tool`."""
 
         def register(function: F) -> F:
@@ -275,6 +279,7 @@ class Server:
     @overload
     def prompt(
         self,
+        /,
         *,
         name: str | None = None,
         title: str | None = None,
@@ -283,7 +288,7 @@ class Server:
         meta: Meta | None = None,
         thread: bool = True,
     ) -> Callable[[F], F]: ...
-    def prompt(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+    def prompt(self, function: Any = None, /, **options: Any) -> Any:
         """Let users pick messages that a function writes. Bare, or with keywords."""
 
         def register(function: F) -> F:
@@ -333,10 +338,14 @@ class Server:
             framing: one message per line, or Content-Length headers; by default whichever the
                 client starts with.
         """
+        from .run import run_stdio  # noqa: PLC0415
+
         run_stdio(self, framing)
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: Reader, writer: Writer) -> None:
         """Serve one client over a pair of asyncio streams, until it ends its side."""
+        from .run import serve_streams  # noqa: PLC0415
+
         await serve_streams(self, reader, writer)
 
     async def handle(self, message: M, session: Session | None = None) -> M | None:
@@ -346,6 +355,8 @@ class Server:
         messages are of one client, which this server object remembers; notifications that a call
         sends on its way are dropped.
         """
+        from .run import handle_message  # noqa: PLC0415
+
         return await handle_message(self, message, self._session if session is None else session)
 
     def dispatch(self, exchange: Exchange) -> Outcome:
@@ -458,6 +469,12 @@ def _layer(layer: Middleware, call: Next) -> Next:
     return through
 
 
+def _lifespan(opener: Callable[[], AbstractAsyncContextManager[Any]]) -> LifespanState:
+    from .runtime.lifespan import Lifespan  # noqa: PLC0415
+
+    return Lifespan(opener)
+
+
 def _given(text: str | None) -> Any:
     return UNSET if text is None else text
 
@@ -492,8 +509,13 @@ def _hints(
         "idempotent_hint": idempotent,
         "open_world_hint": open_world,
     }
-    known = {name: hint for name, hint in given.items() if hint is not None}
+    known: dict[str, Any] = {name: hint for name, hint in given.items() if hint is not None}
     return ToolAnnotations(**known) if known else None
+
+
+def _caller() -> dict[str, Any]:
+    """The globals of the module that makes a `Server`."""
+    return sys._getframe(2).f_globals  # pyright: ignore[reportPrivateUsage]
 
 
 def _version_of(caller: dict[str, Any]) -> str:

@@ -26,10 +26,12 @@ is the least that revision 2026-07-28 asks for, `{"<envelope>": true, …}` the 
     "$name"                  any string, captured for later
     "<stamp>"                as `_meta`: who serves, as each result of 2026-07-28 says
     {"...": "<any>", …}      other members are allowed
+    {"name?": value, …}      this member may be absent
     ["<unordered>", …]       the elements may come in any order
 
 Whatever a transcript says, each line that arrives must be one JSON-RPC 2.0 message (or an array
-of them) without `null` members and without duplicate keys; and after the script nothing more may
+of them) without duplicate keys, and without `null` members outside of what tools return or log;
+and after the script nothing more may
 arrive, also not when the client closes its side.
 """
 
@@ -232,13 +234,15 @@ class _Comparison:
     def _same_object(self, expected: dict[str, Json], got: dict[str, Json], where: str) -> bool:
         if "<stamp>" in expected:
             expected = STAMP | {key: expected[key] for key in expected if key != "<stamp>"}
-        named = expected.keys() - {"..."}
-        if missing := sorted(named - got.keys()):
+        others = expected.keys() & {"..."}
+        required = {key for key in expected.keys() - others if not key.endswith("?")}
+        named = {key.removesuffix("?"): each for key, each in expected.items() if key != "..."}
+        if missing := sorted(required - got.keys()):
             return self._differ(where, f"no member {missing[0]!r}")
-        if "..." not in expected and (unknown := sorted(got.keys() - named)):
+        if not others and (unknown := sorted(got.keys() - named.keys())):
             return self._differ(where, f"unexpected member {unknown[0]!r}")
         return all(
-            self.same(expected[key], got[key], f"{where}.{key}") for key in expected if key != "..."
+            self.same(each, got[key], f"{where}.{key}") for key, each in named.items() if key in got
         )
 
     def _same_array(self, expected: list[Json], got: list[Json], where: str) -> bool:
@@ -293,23 +297,28 @@ def fault_of(message: Json) -> str | None:
     return "a member is null" if _has_null(message) else None
 
 
-def _has_null(value: Json) -> bool:
+def _has_null(value: Json, parent: str = "") -> bool:
     if isinstance(value, dict):
-        return any(each is None or _has_null(each) for each in value.values())
+        # What a tool returns or logs is its author's, null or not.
+        authors = {"structuredContent", "data" if parent == "params" else ""}
+        ours = [(key, each) for key, each in value.items() if key not in authors]
+        return any(each is None or _has_null(each, key) for key, each in ours)
     return isinstance(value, list) and any(map(_has_null, value))
 
 
 # Playing
 
 DIRECTIVES: dict[str, Callable[[Server, str], object]] = {
+    "add_prompt": lambda server, name: server.add_prompt(fixture.extra, name=name),
+    "add_resource": lambda server, uri: server.add_resource(fixture.extra, uri),
     "add_tool": lambda server, name: server.add_tool(fixture.extra, name=name),
     "remove_tool": lambda server, name: server.remove_tool(name),
     "resource_updated": lambda server, uri: server.resource_updated(uri),
 }
 """What `!` lines do to the server.
 
-Besides, `! open_gate` lets the tool `hold` go on, and `! leave` closes the client's side, which
-otherwise happens after the last line.
+Besides, `! open_gate` lets the tools `hold` and `trail` go on, and `! leave` closes the client's
+side, which otherwise happens after the last line.
 """
 
 

@@ -5,11 +5,13 @@ whether lists are sorted by name or kept in the author's order.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from toolhaft import Complete, Context, NotFound, Server, ToolError
+from toolhaft import Complete, Context, Icon, InvalidParams, NotFound, Server, ToolError
 
 
 @dataclass
@@ -25,17 +27,22 @@ async def add(a: int, b: int) -> int:
     return a + b
 
 
-_BREAKS: dict[str, BaseException] = {
-    "KeyboardInterrupt": KeyboardInterrupt("secret"),
-    "MemoryError": MemoryError("secret"),
-    "RecursionError": RecursionError("secret"),
-    "StopIteration": StopIteration("secret"),
+_BREAKS: dict[str, Callable[[str], BaseException]] = {
+    "BaseExceptionGroup": lambda text: BaseExceptionGroup(text, [SystemExit(text)]),
+    "CancelledError": asyncio.CancelledError,
+    "GeneratorExit": GeneratorExit,
+    "KeyboardInterrupt": KeyboardInterrupt,
+    "MemoryError": MemoryError,
+    "RecursionError": RecursionError,
+    "StopAsyncIteration": StopAsyncIteration,
+    "StopIteration": StopIteration,
+    "SystemExit": SystemExit,
 }
 
 
 async def breaks(how: str) -> str:
     """Raise what a tool should not raise."""
-    raise _BREAKS[how]
+    raise _BREAKS[how]("secret")
 
 
 async def count(n: int, ctx: Context) -> str:
@@ -43,6 +50,16 @@ async def count(n: int, ctx: Context) -> str:
     for number in range(1, n + 1):
         await ctx.progress(number, total=n, message=f"{number} of {n}")
     return "done"
+
+
+_CALLER: ContextVar[str] = ContextVar("_CALLER", default="nobody")
+
+
+async def claim(name: str) -> str:
+    """Set a context variable and say what it was before."""
+    before = _CALLER.get()
+    _CALLER.set(name)
+    return before
 
 
 async def crashes() -> str:
@@ -65,6 +82,14 @@ async def fails() -> str:
     raise ToolError("no such city")
 
 
+async def group() -> str:
+    """Use a task group."""
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(echo("a"))
+        second = tasks.create_task(echo("b"))
+    return first.result() + second.result()
+
+
 async def ids() -> list[int]:
     """List the ids."""
     return [1, 2, 3]
@@ -76,14 +101,53 @@ async def liar() -> int:
     return wrong
 
 
+async def linger(ctx: Context) -> str:
+    """Wait forever, and do not take cancellation for an answer."""
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        with suppress(Exception):
+            await ctx.progress(1)
+            await ctx.log("emergency", "cancelled")
+    return "late"
+
+
+async def mumble(ctx: Context) -> str:
+    """Log what JSON cannot say."""
+    await ctx.log("error", object())
+    return "said"
+
+
 async def opaque():
     """Return what JSON cannot say."""
     return object()
 
 
+async def quit_task() -> str:
+    """Cancel the task that runs the tool, then return as if nothing was."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    return "gone"
+
+
+async def refuse() -> str:
+    """Refuse with an error of the protocol."""
+    raise InvalidParams("not on a Sunday")
+
+
 def shout(text: str) -> str:
     """Say it in capitals, in a plain function."""
     return text.upper()
+
+
+def snap(how: str) -> str:
+    """Raise what a tool should not raise, in a plain function."""
+    raise _BREAKS[how]("secret")
+
+
+async def silent():
+    """Return nothing."""
 
 
 async def stumble(ctx: Context) -> str:
@@ -107,6 +171,21 @@ async def talk(ctx: Context) -> str:
     return "said"
 
 
+async def timed() -> str:
+    """Give up waiting after a moment."""
+    try:
+        async with asyncio.timeout(0.001):
+            await asyncio.Event().wait()
+    except TimeoutError:
+        return "timed out"
+    return "never"
+
+
+async def unreal() -> float:
+    """Return a number that JSON does not have."""
+    return float("nan")
+
+
 async def wait() -> str:
     """Wait forever."""
     await asyncio.Event().wait()
@@ -128,6 +207,11 @@ async def broken() -> str:
     raise ValueError("secret")
 
 
+async def gone() -> str:
+    """A resource that tries to end the process."""
+    raise SystemExit(3)
+
+
 async def logo() -> bytes:
     """The logo."""
     return b"\x89PNG"
@@ -135,6 +219,8 @@ async def logo() -> bytes:
 
 def known_notes(value: str, given: dict[str, str]) -> list[str]:
     """Complete the id of a note; "many" has more matches than an answer may hold."""
+    if value == "bug":
+        raise ValueError("secret")
     if value == "many":
         return [f"many-{number}" for number in range(150)]
     return [name for name in ("first", "fourth", "second") if name.startswith(value)]
@@ -166,28 +252,43 @@ async def part() -> str:
     return "Bye!"
 
 
+async def spoil() -> str:
+    """A prompt with a bug."""
+    raise ValueError("secret")
+
+
 async def extra() -> str:
     """Added while the server runs."""
     return "extra"
 
 
-ICON = {"src": "https://example.org/icon.png", "mimeType": "image/png", "sizes": ["48x48"]}
+ICON = Icon("https://example.org/icon.png", mime_type="image/png", sizes=["48x48"])
 
-_TOOLS: dict[Any, dict[str, Any]] = {
+_TOOLS: dict[Callable[..., Any], dict[str, Any]] = {
     add: {},
     breaks: {},
+    claim: {},
     count: {},
     crashes: {},
     echo: {},
     exits: {},
     fails: {},
+    group: {},
     ids: {},
     liar: {},
+    linger: {},
+    mumble: {},
     opaque: {},
+    quit_task: {},
+    refuse: {},
     shout: {},
+    silent: {},
+    snap: {},
     stumble: {},
     surrogate: {},
     talk: {},
+    timed: {},
+    unreal: {},
     wait: {},
     weather: {
         "title": "Weather",
@@ -196,7 +297,7 @@ _TOOLS: dict[Any, dict[str, Any]] = {
         "meta": {"example.org/kind": "report"},
     },
 }
-_RESOURCES: dict[Any, dict[str, Any]] = {
+_RESOURCES: dict[Callable[..., Any], dict[str, Any]] = {
     app: {
         "uri": "config://app",
         "title": "Settings",
@@ -205,6 +306,7 @@ _RESOURCES: dict[Any, dict[str, Any]] = {
         "meta": {"example.org/kind": "settings"},
     },
     broken: {"uri": "config://broken", "mime_type": "text/plain"},
+    gone: {"uri": "config://gone", "mime_type": "text/plain"},
     logo: {"uri": "data://logo", "mime_type": "image/png"},
     note: {
         "uri": "note://{id}",
@@ -214,9 +316,10 @@ _RESOURCES: dict[Any, dict[str, Any]] = {
         "meta": {"example.org/kind": "note"},
     },
 }
-_PROMPTS: dict[Any, dict[str, Any]] = {
+_PROMPTS: dict[Callable[..., Any], dict[str, Any]] = {
     greet: {"title": "Greeting", "icons": [ICON], "meta": {"example.org/kind": "greeting"}},
     part: {},
+    spoil: {},
 }
 
 
@@ -230,14 +333,8 @@ def make(
 
     Args:
         only: the names of the functions to register; all of them if not given.
-        gate: what the tool `hold` waits for.
+        gate: what the tools `hold` and `trail` wait for.
     """
-
-    async def hold() -> str:
-        """Wait until the transcript says `! open_gate`."""
-        await (gate or asyncio.Event()).wait()
-        return "held"
-
     server = Server(
         "fixture",
         version="1.2.3",
@@ -248,15 +345,37 @@ def make(
         icons=[ICON],
         page_size=page_size,
     )
-    tools = sorted([*_TOOLS.items(), (hold, {})], key=lambda item: item[0].__name__)
-    for function, keywords in tools:
-        if only is None or function.__name__ in only:
-            server.tool(**keywords)(function)
-    for function, keywords in _RESOURCES.items():
-        if only is None or function.__name__ in only:
-            options = dict(keywords)
-            server.resource(options.pop("uri"), **options)(function)
-    for function, keywords in _PROMPTS.items():
-        if only is None or function.__name__ in only:
-            server.prompt(**keywords)(function)
+    tools = _TOOLS | {tool: {} for tool in _gated(gate or asyncio.Event())}
+    for tool, options in sorted(tools.items(), key=lambda item: item[0].__name__):
+        if only is None or tool.__name__ in only:
+            server.tool(**options)(tool)
+    for resource, options in _RESOURCES.items():
+        if only is None or resource.__name__ in only:
+            server.resource(**options)(resource)
+    for prompt, options in _PROMPTS.items():
+        if only is None or prompt.__name__ in only:
+            server.prompt(**options)(prompt)
     return server
+
+
+def _gated(gate: asyncio.Event) -> list[Callable[..., Any]]:
+    """Make the tools that wait until the transcript says `! open_gate`."""
+    trailing: set[asyncio.Task[None]] = set()
+
+    async def hold() -> str:
+        """Wait for the gate."""
+        await gate.wait()
+        return "held"
+
+    async def trail(what: Literal["progress", "log"], ctx: Context) -> str:
+        """Return at once, and report progress or log when the gate opens."""
+
+        async def report() -> None:
+            await gate.wait()
+            with suppress(Exception):
+                await (ctx.progress(1) if what == "progress" else ctx.log("emergency", "late"))
+
+        trailing.add(asyncio.create_task(report()))
+        return "gone ahead"
+
+    return [hold, trail]

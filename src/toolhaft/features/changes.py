@@ -67,7 +67,8 @@ class Changes:
             if interests.match(change):
                 method, notice = change.notification()
                 notice.meta = meta
-                exchange.notify(method, notice)
+                # Many changes at once are one piece of news.
+                exchange.soon(change, partial(exchange.notify, method, notice))
 
         # Nothing may come before the acknowledgement, and nothing may be missed after it.
         with self._lock:

@@ -1,10 +1,10 @@
 """What a function may do for the length of its call: report, log, look at who calls."""
 
-import asyncio
 from typing import Any
 
 from msgspec import UNSET, Struct
 
+from ..errors import Cancelled
 from ..protocol.calls import Exchange
 from ..types.notices import LEVELS, LogLevel, LogMessage, Progress
 
@@ -85,7 +85,7 @@ class Context:
     def check(self) -> None:
         """Raise if the call was cancelled: for loops in plain functions."""
         if self.cancelled:
-            raise asyncio.CancelledError
+            raise Cancelled
 
     @property
     def sync(self) -> SyncContext:

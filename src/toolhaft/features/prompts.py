@@ -86,7 +86,10 @@ class Prompts:
         prompt = self.registry.get(params.name)
         if prompt is None:
             raise InvalidParams(f"unknown prompt: {shown(params.name)}")
-        given = {} if params.arguments in (UNSET, None) else params.arguments
+        given: dict[str, Any] = params.arguments or {}
+        for name, value in given.items():
+            if not isinstance(value, str):
+                raise InvalidParams(f"params.arguments[{shown(name)}]: expected a string")
         try:
             arguments = prompt.signature.bind_strings(given)
         except BadArguments as error:
@@ -121,6 +124,6 @@ def _result(prompt: Prompt, value: Any) -> GetPromptResult:
 def _message(value: Any) -> PromptMessage:
     if isinstance(value, PromptMessage):
         return value
-    if isinstance(value, str | BLOCKS):  # type: ignore[operator]
+    if isinstance(value, (str, *BLOCKS)):
         return user(value)
     return user(encode(value).decode())

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn, cast
 
 from msgspec import UNSET, Struct
 
@@ -28,6 +28,7 @@ from .tools import MakeContext
 # A value that climbs: a segment of dots, an absolute path, a drive, or a byte that ends a C string.
 _CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:|\0")
 _CONTENTS = (TextContents, BlobContents)
+_CONTENTS_LIKE = (*_CONTENTS, str, bytes)
 
 
 class Cache(Struct, frozen=True):
@@ -120,6 +121,7 @@ class Resources:
             is_async=resource.signature.is_async,
             inline=resource.inline,
             finish=partial(_result, resource, uri),
+            failed=partial(_explain, uri),
         )
 
     def _find(self, uri: str) -> tuple[Resource, dict[str, Any]]:
@@ -132,6 +134,13 @@ class Resources:
             if values is not None:
                 return resource, _arguments(resource, values, uri)
         raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
+
+
+def _explain(uri: str, error: BaseException) -> NoReturn:
+    """A function that raises NotFound need not repeat what was asked for."""
+    if isinstance(error, NotFound) and error.data is UNSET:
+        error.data = {"uri": uri}
+    raise error
 
 
 def _list(resources: list[Resource]) -> ListResourcesResult:
@@ -188,7 +197,7 @@ def _arguments(resource: Resource, values: dict[str, Any], uri: str) -> dict[str
 
 
 def _result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:
-    items: list[Any] = value if isinstance(value, list) and _all_contents(value) else [value]
+    items: list[Any] = value if _are_contents(value) else [value]
     return ReadResourceResult(
         contents=[_contents(resource, uri, item) for item in items],
         ttl_ms=int(resource.cache.seconds * 1000),
@@ -196,8 +205,12 @@ def _result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:
     )
 
 
-def _all_contents(value: list[Any]) -> bool:
-    return bool(value) and all(isinstance(item, (*_CONTENTS, str, bytes)) for item in value)
+def _are_contents(value: Any) -> bool:
+    """Several contents, and not one value that happens to be a list."""
+    if not isinstance(value, list):
+        return False
+    items = cast(list[object], value)
+    return bool(items) and all(isinstance(item, _CONTENTS_LIKE) for item in items)
 
 
 def _contents(resource: Resource, uri: str, value: Any) -> ResourceContents:

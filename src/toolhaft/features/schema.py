@@ -65,6 +65,11 @@ _CONSTRAINTS = {
 _LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
 
 
+def is_kind(annotation: Any, base: type) -> bool:
+    """Is this a class, and one of a kind?"""
+    return isinstance(annotation, type) and issubclass(annotation, base)
+
+
 class UnknownType(TypeError):
     """A type that cannot be told in JSON."""
 
@@ -192,7 +197,7 @@ class _Builder:
         alias = getattr(annotation, "__value__", None)  # `type X = …`
         if alias is not None:
             return self.of(alias)
-        if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        if is_kind(annotation, enum.Enum):
             return _choices(tuple(member.value for member in annotation))
         fields = _fields(annotation)
         if fields is None:
@@ -230,10 +235,10 @@ class _Field(typing.NamedTuple):
 
 def _fields(kind: Any) -> list[_Field] | None:
     """The fields of a class that travels as an object, or None if it does not."""
-    base = get_origin(kind) or kind
-    if not isinstance(base, type):
+    base: Any = get_origin(kind) or kind
+    if not is_kind(base, object):
         return None
-    if issubclass(base, msgspec.Struct):
+    if is_kind(base, msgspec.Struct):
         return [
             _Field(
                 field.encode_name,
@@ -247,7 +252,7 @@ def _fields(kind: Any) -> list[_Field] | None:
     if dataclasses.is_dataclass(base):
         return [_of_dataclass(field, hints) for field in dataclasses.fields(base)]
     if typing.is_typeddict(base):
-        required: frozenset[str] = base.__required_keys__  # type: ignore[attr-defined]
+        required: frozenset[str] = base.__required_keys__
         return [_Field(name, hint, name in required) for name, hint in hints.items()]
     return None
 

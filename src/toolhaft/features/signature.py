@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from ..errors import InvalidParams, ParseError, shown
+from ..jsonrpc import is_null
 from .completion import Complete
 from .context import Context
 from .schema import Schema, UnknownType, object_schema, schema_of
@@ -103,7 +104,7 @@ class Signature:
             InvalidParams: they are no object.
             ParseError: they are not JSON.
         """
-        text = _NOTHING if raw is UNSET or bytes(raw) == b"null" else raw
+        text = _NOTHING if raw is UNSET or is_null(raw) else raw
         try:
             return msgspec.structs.asdict(self._decode(text))
         except msgspec.ValidationError:
@@ -201,7 +202,7 @@ def _field(default: Any) -> Any:
 
 
 def _hints(function: Callable[..., Any], what: str) -> dict[str, Any]:
-    target = function
+    target: Any = function
     while hasattr(target, "func"):  # functools.partial
         target = target.func
     if not inspect.isroutine(target):

@@ -1,6 +1,5 @@
 """`tools/list` and `tools/call`."""
 
-import asyncio
 import logging
 import re
 import warnings
@@ -8,10 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from ..errors import InvalidParams, McpError, ToolError, shown
+from ..jsonrpc import encode
 from ..protocol.calls import Exchange, Outcome, Result
+from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
 from ..types.content import TextContent
 from ..types.tools import CallToolResult, ListToolsResult, ToolAnnotations
@@ -52,7 +54,8 @@ class Tool:
         what = f"tool {name!r}"
         if not _NAME.fullmatch(name):
             warnings.warn(
-                f"{what}: clients may refuse this name; use up to 128 letters, digits, '_', '-', '.'",
+                f"{what}: clients may refuse this name; use letters, digits, '_', '-' and '.', at "
+                "most 128",
                 stacklevel=4,
             )
         self.signature = Signature(function, what)
@@ -73,11 +76,12 @@ class Tool:
 
     def describe(self, revision: Revision) -> ToolDescription:
         """The entry in the list; its schemas are made here, when somebody wants to see them."""
-        described = self._description.__copy__()
-        described.input_schema = self.signature.schema
         output = self.output.schema_for(revision)
-        described.output_schema = UNSET if output is None else output
-        return described
+        return msgspec.structs.replace(
+            self._description,
+            input_schema=self.signature.schema,
+            output_schema=UNSET if output is None else output,
+        )
 
 
 class Tools:
@@ -119,20 +123,25 @@ class Tools:
             arguments,
             is_async=signature.is_async,
             inline=tool.inline,
-            finish=partial(tool.output.render, revision=exchange.call.caller.revision),
+            finish=partial(_finish, tool.output, exchange.call.caller.revision),
             failed=partial(self._explain, exchange, tool),
         )
 
     def _explain(self, exchange: Exchange, tool: Tool, error: BaseException) -> Result:
-        """What a call that raised is answered with. Only a cancellation that we asked for is not
-        an answer: a tool that awaits a task which somebody else cancelled has simply failed."""
+        """What a call that raised is answered with. A `CancelledError` is nothing special: either
+        the client cancelled the call, or the tool awaited what somebody else cancelled."""
         if isinstance(error, ToolError):
             return _failed(error.message)
-        if isinstance(error, McpError):
-            raise error
-        if isinstance(error, asyncio.CancelledError) and exchange.call.cancelled:
+        if isinstance(error, McpError) or exchange.call.cancelled:
             raise error
         return _failed(self._mask(f"tool {tool.name!r}", error))
+
+
+def _finish(output: Output, revision: Revision, value: Any) -> Result:
+    """The result, encoded here, where a value that JSON cannot hold is still the tool's failure."""
+    result = output.render(value, revision)
+    encoded = encode(lowered(result, revision))
+    return encoded if result.meta is UNSET else result
 
 
 def _failed(text: str) -> CallToolResult:

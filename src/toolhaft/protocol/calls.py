@@ -4,7 +4,7 @@ A call is the unit. Each transport makes `Call`s out of bytes and turns their ou
 what happens between the two knows neither the transport nor the era.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
@@ -54,7 +54,7 @@ class Era(Protocol):
 class Call:
     """A request that was understood and has to be answered once."""
 
-    __slots__ = ("caller", "cancelled", "era", "id", "meta", "method", "params")
+    __slots__ = ("caller", "cancelled", "era", "id", "meta", "method", "over", "params")
 
     def __init__(
         self, id_: Id, method: str, params: Any, *, caller: Caller, era: Era, meta: RequestMeta
@@ -65,8 +65,10 @@ class Call:
         self.caller = caller
         self.era = era
         self.meta = meta
-        # Once true, nothing more may be sent for this call, not even its answer.
+        # The client no longer wants the answer.
         self.cancelled = False
+        # Answered or cancelled: nothing more may be sent for this call.
+        self.over = False
 
 
 class Notice(Struct, gc=False):
@@ -113,7 +115,7 @@ class Blocking(Struct, gc=False):
     inline: bool = False
 
 
-Outcome: TypeAlias = Result | Awaitable[Result] | Blocking
+Outcome: TypeAlias = Result | Coroutine[Any, Any, Result] | Blocking
 
 
 class Exchange(Protocol):
@@ -123,6 +125,10 @@ class Exchange(Protocol):
 
     def notify(self, method: str, params: Wire) -> None:
         """Send a notification that belongs to this call. From any thread; never waits."""
+        ...
+
+    def soon(self, key: Hashable, action: Callable[[], None]) -> None:
+        """Do something in a moment, and only once for a key. From any thread."""
         ...
 
     async def drain(self) -> None:
@@ -139,5 +145,5 @@ class Exchange(Protocol):
 
 
 Handler: TypeAlias = Callable[[Exchange], Outcome]
-Next: TypeAlias = Callable[[Exchange], Awaitable[Result]]
+Next: TypeAlias = Callable[[Exchange], Coroutine[Any, Any, Result]]
 Middleware: TypeAlias = Callable[[Exchange, Next], Awaitable[Result]]

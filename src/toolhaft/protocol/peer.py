@@ -19,7 +19,7 @@ from ..errors import (
     ParseError,
     shown,
 )
-from ..jsonrpc import Fault, Id, Message, decode, encode, failure, notification, response
+from ..jsonrpc import Fault, Id, Message, decode, encode, failure, is_null, notification, response
 from ..types.lifecycle import InitializeParams
 from ..types.notices import Cancelled
 from ..types.wire import Implementation, Params, RequestMeta, Wire
@@ -94,7 +94,7 @@ class Peer:
 
     def _call(self, id_: Id, name: str, raw: Raw | UnsetType, principal: str | None) -> Call:
         method = self._methods.get(name)
-        text = _NO_PARAMS if raw is UNSET or bytes(raw) == b"null" else raw
+        text = _NO_PARAMS if raw is UNSET or is_null(raw) else raw
         try:
             params = (_params if method is None else method.decoder).decode(text)
         except msgspec.MsgspecError as error:

@@ -95,4 +95,4 @@ class Stateless:
 
     @staticmethod
     def _stamped(stamp: bytes, body: bytes) -> bytes:
-        return stamp + b"}" if body == b"{}" else b"%b,%b" % (stamp, body[1:])
+        return stamp + b"}" if body == b"{}" else b"".join((stamp, b",", memoryview(body)[1:]))

@@ -1,10 +1,7 @@
 """Runs the calls of one client: starts them, cancels them, sends each answer once.
 
-Plain work goes to a thread, and the thread sends the answer. Coroutines are taken up by one task,
-the pump, which runs each of them to its end if it can; only when a coroutine has to wait does the
-pump stay with it, and a fresh one goes on with the others. So a call that never waits costs no task
-of its own, and one that does has had its own from the first line: `asyncio.timeout`, `TaskGroup`
-and `current_task` work in tools as anywhere else.
+What needs no waiting is answered at once. Plain functions go to a thread, and the thread sends the
+answer. Coroutines are begun at once by the pump (`pump.py`) and get a task only if they wait.
 
 Frames may be received on the loop's thread or, while that one is held up by a tool that blocks, on
 the thread of the watch (`watch.py`). Only one of them does at a time.
@@ -13,11 +10,9 @@ the thread of the watch (`watch.py`). Only one of them does at a time.
 import asyncio
 import logging
 import threading
-import types
-from collections import deque
-from collections.abc import Awaitable, Callable, Generator
-from contextvars import copy_context
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
+from typing import Any
 
 from ..errors import InternalError, InvalidRequest, McpError, ParseError
 from ..jsonrpc import failure, salvage_id
@@ -41,11 +36,14 @@ from ..protocol.limits import Limits
 from ..protocol.peer import Peer
 from ..types.wire import Wire
 from .lane import Lane
+from .pump import Pump
 
 log = logging.getLogger(__name__)
 
 Send = Callable[[bytes], None]
 Mask = Callable[[str, BaseException], str]
+
+_RESULT = (Wire, bytes)
 
 
 class Running:
@@ -62,9 +60,14 @@ class Running:
 
     def notify(self, method: str, params: Wire) -> None:
         """Send a notification that belongs to this call. From any thread; never waits."""
-        # "Servers MUST NOT send any further messages for it."
-        if not self.call.cancelled:
+        # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
+        # progress: it "MUST stop after completion".
+        if not self.call.over:
             self._connection.notify(self.call, method, params)
+
+    def soon(self, key: Hashable, action: Callable[[], None]) -> None:
+        """Do something in a moment, and only once for a key. From any thread."""
+        self._connection.soon((self, key), action)
 
     async def drain(self) -> None:
         """Wait until the client has read enough of what was sent."""
@@ -78,7 +81,7 @@ class Running:
         """Wait for an outcome, wherever it is computed."""
         if isinstance(outcome, Blocking):
             return await self._connection.on_thread(outcome)
-        if isinstance(outcome, Wire | bytes):
+        if isinstance(outcome, _RESULT):
             return outcome
         return await outcome
 
@@ -118,7 +121,6 @@ class Connection:
         limits: Limits,
         mask: Mask,
         drained: Callable[[], Awaitable[None]] | None = None,
-        cork: Callable[[bool], None] | None = None,
     ) -> None:
         self.peer = peer
         self._handle = handle
@@ -127,18 +129,18 @@ class Connection:
         self._limits = limits
         self._mask = mask
         self._drained = drained
-        self._cork = cork if cork is not None else _no_cork
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._calls: dict[int | str, Running] = {}
-        self._staged: deque[tuple[Running, Awaitable[Result]]] = deque()
-        self._idle: asyncio.Future[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
         self._quiet: asyncio.Future[None] | None = None
+        self._soon: dict[Hashable, Callable[[], None]] = {}
+        self._soon_lock = threading.Lock()
         self.closing = asyncio.Event()
         # Whose code the loop's thread ran last: who is to blame if it is held up.
         self.current: Call | None = None
-        self._start_pump()
+        self._pump: Pump[Running] = Pump(
+            self._loop, ended=self._complete, failed=self._fail, waits=self._waits
+        )
 
     # What comes in
 
@@ -155,11 +157,26 @@ class Connection:
         self._on(event, None)
 
     def heard(self, change: Change) -> None:
-        """Something changed that a session may follow."""
+        """Something changed that a session may follow. From any thread."""
         session = self.peer.session
         if session.state != NEW and session.interests.match(change):
             method, params = change.notification()
-            self._send(self.peer.notify(method, params, session.caller.revision))
+            frame = self.peer.notify(method, params, session.caller.revision)
+            self.soon(change, partial(self._send, frame))
+
+    def soon(self, key: Hashable, action: Callable[[], None]) -> None:
+        """Do something in the next turn of the loop, and only once for a key. From any thread."""
+        with self._soon_lock:
+            first = not self._soon
+            self._soon.setdefault(key, action)
+        if first:
+            self._loop.call_soon_threadsafe(self._do_soon)
+
+    def _do_soon(self) -> None:
+        with self._soon_lock:
+            actions, self._soon = self._soon, {}
+        for action in actions.values():
+            action()
 
     def _on(self, event: Event, batch: Array | None) -> None:
         match event:
@@ -186,31 +203,29 @@ class Connection:
     # Calls
 
     def _start(self, call: Call, batch: Array | None) -> None:
-        running = Running(self, call, batch)
         if call.id in self._calls:
             error = InvalidRequest("a request with this id is still being answered")
-            self._answer_with(failure(call.id, error), batch)
-            return
+            return self._refuse(call, batch, error)
         if len(self._calls) >= self._limits.calls:
-            error = InternalError(f"too many calls at once: at most {self._limits.calls}")
-            self._answer_with(self.peer.fail(call, error), batch)
-            return
-        self._calls[call.id] = running
-        self._run(running)
-
-    def _run(self, running: Running) -> None:
+            return self._refuse(call, batch, InternalError("too many calls at once; wait for some"))
+        running = self._calls[call.id] = Running(self, call, batch)
         try:
             outcome = self._handle(running)
         except BaseException as error:
             self._fail(running, error)
             return
-        if isinstance(outcome, Wire | bytes):
+        if isinstance(outcome, _RESULT):
             self._complete(running, outcome)
         elif isinstance(outcome, Blocking):
             self._start_blocking(running, outcome)
+        elif threading.get_ident() == self._thread:
+            self.current = running.call
+            self._pump.start(running, outcome)
         else:
-            self._staged.append((running, outcome))
-            self._wake()
+            self._loop.call_soon_threadsafe(self._pump.start, running, outcome)
+
+    def _refuse(self, call: Call, batch: Array | None, error: McpError) -> None:
+        self._answer_with(self.peer.fail(call, error), batch)
 
     def _start_blocking(self, running: Running, outcome: Blocking) -> None:
         if outcome.inline and threading.get_ident() == self._thread:
@@ -256,7 +271,7 @@ class Connection:
         self._end(running, frame)
 
     def _fail(self, running: Running, error: BaseException) -> None:
-        if isinstance(error, asyncio.CancelledError) and running.call.cancelled:
+        if running.call.cancelled:
             self._end(running, None)
             return
         if not isinstance(error, McpError):
@@ -266,83 +281,17 @@ class Connection:
     def _end(self, running: Running, frame: bytes | None) -> None:
         """The call is over: forget it, and send its answer unless nobody wants it any more."""
         call = running.call
+        call.over = True
         if self._calls.get(call.id) is running:
             del self._calls[call.id]
         self._answer_with(None if call.cancelled else frame, running.batch)
         if self._quiet is not None and not self._calls:
             self._loop.call_soon_threadsafe(self._settle_quiet)
 
-    # Coroutines
-
-    def _wake(self) -> None:
-        if threading.get_ident() != self._thread:
-            self._loop.call_soon_threadsafe(self._wake)
-        elif self._idle is not None:
-            idle, self._idle = self._idle, None
-            if not idle.done():
-                idle.set_result(None)
-
-    def _start_pump(self) -> None:
-        task = self._loop.create_task(self._pump())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _pump(self) -> None:
-        while True:
-            if not self._staged:
-                self._idle = self._loop.create_future()
-                await self._idle
-            self._cork(True)
-            while self._staged:
-                running, outcome = self._staged.popleft()
-                if await self._drive(running, cast(Any, outcome)):
-                    return
-            self._cork(False)
-
-    @types.coroutine
-    def _drive(
-        self, running: Running, coroutine: Generator[Any, Any, Result]
-    ) -> Generator[Any, Any, bool]:
-        """Run a coroutine; true if it had to wait, and this task is no longer the pump.
-
-        Every step runs in a context of its own, so that what a call sets in a context variable is
-        seen by the rest of this call and by no other."""
-        if not hasattr(coroutine, "send"):  # an awaitable, but not a coroutine
-            coroutine = coroutine.__await__()  # type: ignore[attr-defined]
+    def _waits(self, running: Running, task: "asyncio.Task[None]") -> None:
+        running.task = task
         if running.call.cancelled:
-            coroutine.close()
-            return False
-        enter = copy_context().run
-        step: Callable[[Any], Any] = coroutine.send
-        value: Any = None
-        waited = False
-        while True:
-            self.current = running.call
-            try:
-                waiting = enter(step, value)
-            except StopIteration as done:
-                self._complete(running, done.value)
-                return waited
-            except BaseException as error:
-                self._fail(running, error)
-                return waited
-            if not waited:
-                waited = True
-                self._hand_over(running)
-            try:
-                value = yield waiting
-            except BaseException as error:
-                step, value = coroutine.throw, error
-            else:
-                step = coroutine.send
-
-    def _hand_over(self, running: Running) -> None:
-        """The current task stays with this call; another one becomes the pump."""
-        running.task = asyncio.current_task()
-        self._cork(False)
-        self._start_pump()
-        if running.call.cancelled and running.task is not None:
-            running.task.cancel()
+            task.cancel()
 
     # Ends
 
@@ -355,7 +304,7 @@ class Connection:
         self._cancel(running)
 
     def _cancel(self, running: Running) -> None:
-        running.call.cancelled = True
+        running.call.cancelled = running.call.over = True
         if running.task is None:
             return
         if threading.get_ident() == self._thread:
@@ -372,13 +321,8 @@ class Connection:
         for running in list(self._calls.values()):
             self._cancel(running)
         self._calls.clear()
-        for task in list(self._tasks):
-            task.cancel()
-        for _, outcome in self._staged:
-            cast(Any, outcome).close()
         self._quiet = None
-        if self._tasks:
-            await asyncio.wait(list(self._tasks), timeout=grace)
+        await self._pump.close(grace)
 
     def _settle_quiet(self) -> None:
         if self._quiet is not None and not self._quiet.done() and not self._calls:
@@ -404,7 +348,3 @@ def _harmless(error: BaseException) -> Exception:
     problem = RuntimeError(f"{type(error).__name__} was raised on a thread")
     problem.__cause__ = error
     return problem
-
-
-def _no_cork(_on: bool) -> None:
-    """Most transports gather what they write by themselves."""

@@ -26,7 +26,7 @@ class Diverted(io.TextIOBase):
         """Write to stderr."""
         if not self._said:
             self._said = True
-            frame = sys._getframe(1)
+            frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
             self._stderr.write(
                 "toolhaft: stdout belongs to the protocol, so what is printed goes to stderr; "
                 f"first printed at {frame.f_code.co_filename}:{frame.f_lineno}\n"

@@ -24,10 +24,10 @@ class Lane:
             start = self._spare <= 0 and self._threads < self._size
             if start:
                 self._threads += 1
-                name = f"toolhaft-{self._threads}"
             else:
                 self._spare -= 1
         if start:
+            name = f"toolhaft-tool-{self._threads}"
             threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
         else:
             self._queue.put(work)

@@ -5,18 +5,22 @@ import queue
 import sys
 import threading
 import traceback
+from types import TracebackType
 
 _MOST_RECORDS = 10_000
 _MOST_FRAMES = 20
 _MOST_CHARACTERS = 8192
 
 
+_ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
 class _Formatter(logging.Formatter):
     """One line, and a traceback that is never long."""
 
-    def formatException(self, ei: object) -> str:
-        error = sys.exc_info()[1] if not isinstance(ei, tuple) else ei[1]
-        if not isinstance(error, BaseException):
+    def formatException(self, ei: _ExcInfo) -> str:
+        error = ei[1]
+        if error is None:
             return ""
         lines = traceback.format_exception(error, limit=-_MOST_FRAMES)
         return "".join(lines)[-_MOST_CHARACTERS:].rstrip()

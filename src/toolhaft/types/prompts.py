@@ -3,7 +3,7 @@
 from msgspec import UNSET, Struct, UnsetType, field
 
 from .content import Content, Role
-from .wire import Icon, Meta, PagedResult, Params, Result, Wire
+from .wire import Icon, Json, Meta, PagedResult, Params, Result, Wire
 
 
 class PromptArgument(Wire):
@@ -28,7 +28,8 @@ class ListPromptsResult(PagedResult, kw_only=True):
 
 class GetPromptParams(Params, kw_only=True):
     name: str
-    arguments: dict[str, str] | UnsetType | None = UNSET
+    # Strings, by the specification; checked where an error can name the argument.
+    arguments: dict[str, Json] | UnsetType | None = UNSET
 
 
 class PromptMessage(Wire):

@@ -1,0 +1,180 @@
+"""Runs coroutines at once, each in a task that is its own from the first line to the last.
+
+A task costs as much as the rest of a short call together, so one is made ahead of time and parked.
+A coroutine is begun right where it arrives, *as* the parked task: `asyncio.current_task()`, and
+with it `asyncio.timeout` and `TaskGroup`, work as anywhere else. If it ends without waiting, the
+parked task was not used up and serves the next one. If it has to wait, the parked task adopts it,
+and a fresh one is parked.
+
+Each coroutine has a context of its own, so that what a call sets in a context variable is seen by
+the rest of this call and by no other.
+"""
+
+import asyncio
+import types
+
+# The documented way to be a task for a while.
+from asyncio.tasks import (
+    _enter_task,  # pyright: ignore[reportPrivateUsage]
+    _leave_task,  # pyright: ignore[reportPrivateUsage]
+)
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import copy_context
+from typing import Any, Generic, TypeVar
+
+K = TypeVar("K")
+
+
+class _Waiting(Generic[K]):
+    """A coroutine that has been begun and waits for something."""
+
+    __slots__ = ("coroutine", "enter", "key", "waiting")
+
+    def __init__(
+        self, key: K, coroutine: Coroutine[Any, Any, Any], enter: Callable[..., Any], waiting: Any
+    ) -> None:
+        self.key = key
+        self.coroutine = coroutine
+        self.enter = enter
+        self.waiting = waiting
+
+
+class Pump(Generic[K]):
+    """Runs what it is given, and tells how it ended. To be used on the loop's thread."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        ended: Callable[[K, Any], None],
+        failed: Callable[[K, BaseException], None],
+        waits: Callable[[K, "asyncio.Task[None]"], None],
+    ) -> None:
+        self._loop = loop
+        self._ended = ended
+        self._failed = failed
+        self._waits = waits
+        self._staged: deque[tuple[K, Coroutine[Any, Any, Any]]] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._parked: asyncio.Task[None] | None = None
+        self._wake: asyncio.Future[None] | None = None
+        self._adopted: _Waiting[K] | None = None
+        self._closed = False
+        self._make_task()
+
+    def start(self, key: K, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Begin a coroutine: now, or, if that cannot be, in the next turn of the loop."""
+        task = self._parked
+        if task is None or asyncio.current_task(self._loop) is not None:
+            self._staged.append((key, coroutine))
+            self._wake_up()
+            return
+        _enter_task(self._loop, task)
+        try:
+            waiting = self._begin(key, coroutine)
+        finally:
+            _leave_task(self._loop, task)
+        if waiting is not None:
+            self._adopted, self._parked = waiting, None
+            self._waits(key, task)
+            self._wake_up()
+
+    async def close(self, seconds: float) -> None:
+        """Cancel whatever still runs, and wait a moment for it to be over."""
+        self._closed = True
+        for _, coroutine in self._staged:
+            coroutine.close()
+        self._staged.clear()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+
+    def _make_task(self) -> None:
+        task = self._loop.create_task(self._run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _wake_up(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    async def _run(self) -> None:
+        """Park; then do what is staged, or see an adopted coroutine through to its end."""
+        while True:
+            cancelled = await self._park()
+            self._parked = None
+            waiting, self._adopted = self._adopted, None
+            if waiting is None and cancelled is not None and self._closed:
+                raise cancelled
+            if waiting is None:
+                cancelled = None
+                waiting = self._begin_staged()
+            if waiting is not None:
+                self._make_task()
+                await self._see_through(waiting, cancelled)
+                return
+
+    async def _park(self) -> asyncio.CancelledError | None:
+        """Wait to be needed. A coroutine may cancel its own task, which is this one, before it has
+        waited even once; that is meant for the coroutine and handed on to it."""
+        if self._staged:
+            return None
+        task = asyncio.current_task()
+        assert task is not None
+        self._parked, self._wake = task, self._loop.create_future()
+        try:
+            await self._wake
+        except asyncio.CancelledError as error:
+            task.uncancel()
+            return error
+        return None
+
+    def _begin_staged(self) -> _Waiting[K] | None:
+        task = asyncio.current_task()
+        assert task is not None
+        while self._staged:
+            key, coroutine = self._staged.popleft()
+            waiting = self._begin(key, coroutine)
+            if waiting is not None:
+                self._waits(key, task)
+                return waiting
+        return None
+
+    def _begin(self, key: K, coroutine: Coroutine[Any, Any, Any]) -> _Waiting[K] | None:
+        """The first step."""
+        enter = copy_context().run
+        try:
+            waiting = enter(coroutine.send, None)
+        except StopIteration as stop:
+            self._ended(key, stop.value)
+        except BaseException as error:
+            self._failed(key, error)
+        else:
+            return _Waiting(key, coroutine, enter, waiting)
+        return None
+
+    @types.coroutine
+    def _see_through(
+        self, begun: _Waiting[K], error: BaseException | None
+    ) -> Generator[Any, Any, None]:
+        """All further steps: what `await` does, with each step in the coroutine's own context."""
+        coroutine, enter, waiting = begun.coroutine, begun.enter, begun.waiting
+        value: Any = None
+        try:
+            while True:
+                if error is None:
+                    try:
+                        value = yield waiting
+                    except BaseException as thrown:
+                        error = thrown
+                if error is None:
+                    waiting = enter(coroutine.send, value)
+                else:
+                    thrown_in, error = error, None
+                    waiting = enter(coroutine.throw, thrown_in)
+        except StopIteration as stop:
+            self._ended(begun.key, stop.value)
+        except BaseException as raised:
+            self._failed(begun.key, raised)
