@@ -92,7 +92,7 @@ async def serve_streams(service: Service, reader: Reader, writer: Writer) -> Non
     framer = Framer(service.limits.message_bytes)
 
     def send(frame: bytes) -> None:
-        data = framer.wrap(frame)
+        data = framer.wrap((frame,))
         if threading.get_ident() == thread:
             writer.write(data)
         else:
@@ -103,8 +103,8 @@ async def serve_streams(service: Service, reader: Reader, writer: Writer) -> Non
         while data:
             data = await reader.read(_CHUNK)
             framer.feed(data)
-            while (frame := framer.next()) is not None:
-                connection.act(connection.understand(frame))
+            while framer.frames:
+                connection.act(connection.understand(framer.frames.popleft()))
             with contextlib.suppress(ConnectionError):
                 await writer.drain()
     with contextlib.suppress(ConnectionError):

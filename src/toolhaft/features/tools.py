@@ -11,15 +11,12 @@ import msgspec
 from msgspec import UNSET
 
 from ..errors import InvalidParams, McpError, ToolError, shown
-from ..jsonrpc import encode
-from ..protocol.calls import Exchange, Outcome, Result
-from ..protocol.lowering import lowered
+from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from ..protocol.revisions import Revision
 from ..types.content import TextContent
 from ..types.tools import CallToolResult, ListToolsResult, ToolAnnotations
 from ..types.tools import Tool as ToolDescription
 from ..types.wire import Icon, Meta
-from .calling import called
 from .context import Context
 from .registry import Registry
 from .signature import BadArguments, Signature
@@ -118,14 +115,23 @@ class Tools:
             return _failed("\n".join([f"invalid arguments for {tool.name}:", *error.problems]))
         for name in signature.contexts:
             arguments[name] = self._context(exchange)
-        return called(
-            signature.function,
-            arguments,
-            is_async=signature.is_async,
-            inline=tool.inline,
-            finish=partial(_finish, tool.output, exchange.call.caller.revision),
-            failed=partial(self._explain, exchange, tool),
-        )
+        if signature.is_async:
+            return self._await(exchange, tool, arguments)
+        return Blocking(partial(self._run, exchange, tool, arguments), tool.inline)
+
+    async def _await(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Result:
+        try:
+            value = await tool.signature.function(**arguments)
+            return tool.output.render(value, exchange.call.caller.revision)
+        except BaseException as error:
+            return self._explain(exchange, tool, error)
+
+    def _run(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Result:
+        try:
+            value = tool.signature.function(**arguments)
+            return tool.output.render(value, exchange.call.caller.revision)
+        except BaseException as error:
+            return self._explain(exchange, tool, error)
 
     def _explain(self, exchange: Exchange, tool: Tool, error: BaseException) -> Result:
         """What a call that raised is answered with. A `CancelledError` is nothing special: either
@@ -135,13 +141,6 @@ class Tools:
         if isinstance(error, McpError) or exchange.call.cancelled:
             raise error
         return _failed(self._mask(f"tool {tool.name!r}", error))
-
-
-def _finish(output: Output, revision: Revision, value: Any) -> Result:
-    """The result, encoded here, where a value that JSON cannot hold is still the tool's failure."""
-    result = output.render(value, revision)
-    encoded = encode(lowered(result, revision))
-    return encoded if result.meta is UNSET else result
 
 
 def _failed(text: str) -> CallToolResult:

@@ -4,9 +4,11 @@ import inspect
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET
 
 from ..jsonrpc import encode
+from ..protocol.calls import Result
+from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
 from ..types.content import (
     AudioContent,
@@ -67,8 +69,9 @@ class Output:
             wrapped["$defs"] = self.schema["$defs"]
         return wrapped
 
-    def render(self, value: Any, revision: Revision) -> CallToolResult:
-        """The result of a call.
+    def render(self, value: Any, revision: Revision) -> Result:
+        """The result of a call, encoded here, where a value that JSON cannot hold is still the
+        tool's own failure.
 
         Raises:
             WrongResult: the value breaks the annotation.
@@ -79,29 +82,47 @@ class Output:
         if self._decode is not None:
             return self._structured(value, revision)
         if isinstance(value, str):
-            return CallToolResult(content=[TextContent(value)])
+            return _text_only(encode(value))
         if value is None:
-            return CallToolResult(content=[])
+            return _EMPTY
         if isinstance(value, CallToolResult):
-            return value
+            return _encoded(value, revision)
         blocks = _blocks(value)
-        return (
-            self._structured(value, revision) if blocks is None else CallToolResult(content=blocks)
-        )
+        if blocks is not None:
+            return _encoded(CallToolResult(content=blocks), revision)
+        return self._structured(value, revision)
 
-    def _structured(self, value: Any, revision: Revision) -> CallToolResult:
+    def _structured(self, value: Any, revision: Revision) -> bytes:
         body = encode(value)
         if self._decode is not None:
             try:
                 self._decode(body)
             except msgspec.DecodeError as error:
                 raise WrongResult(str(error)) from None
+        # A string is its own text; anything else is shown as the JSON it is.
+        text = body if isinstance(value, str) else encode(body.decode())
+        if not revision.structure:
+            return _text_only(text)
         is_object = body[:1] == b"{" if self._is_object is None else self._is_object
-        structured: Any = Raw(body)
         if not is_object and not revision.any_structure:
-            structured = {"result": structured}
-        text = value if isinstance(value, str) else body.decode()
-        return CallToolResult(content=[TextContent(text)], structured_content=structured)
+            body = b'{"result":%b}' % body
+        return b"".join((_HEAD, text, _STRUCTURED, body, b"}"))
+
+
+# The common results are joined from their parts. They look as if they had been encoded, and every
+# revision knows the fields they have.
+_HEAD = b'{"content":[{"type":"text","text":'
+_STRUCTURED = b'}],"structuredContent":'
+_EMPTY = b'{"content":[]}'
+
+
+def _text_only(text: bytes) -> bytes:
+    return b"".join((_HEAD, text, b"}]}"))
+
+
+def _encoded(result: CallToolResult, revision: Revision) -> Result:
+    encoded = encode(lowered(result, revision))
+    return encoded if result.meta is UNSET else result
 
 
 def _blocks(value: Any) -> list[Content] | None:

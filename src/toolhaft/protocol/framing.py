@@ -6,14 +6,16 @@ the limit is ever held.
 """
 
 import re
+from collections import deque
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 FramingName: TypeAlias = Literal["auto", "lines", "content-length"]
 
-_HEADER = re.compile(rb"\s*content-(?:length|type)[ \t]*:", re.IGNORECASE)
+_HEADER = re.compile(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*", re.IGNORECASE)
-# As much as is needed to recognise a header in the first bytes of a stream.
-_RECOGNISED = 64
+_CARRIAGE_RETURN = 0x0D
+# As much of a message that is skipped as is kept, to find its id in.
 _HEAD = 65536
 
 
@@ -30,79 +32,83 @@ Frame: TypeAlias = bytes | TooLong
 
 
 class Framer:
-    """Cuts what it is fed into messages, and wraps messages to be sent."""
+    """Cuts what it is fed into frames, and wraps frames to be sent.
 
-    __slots__ = ("_buffer", "_end", "_framing", "_limit", "_need", "_scanned", "_skipped")
+    `frames` holds what is complete and not yet taken."""
+
+    __slots__ = ("_buffer", "_framing", "_limit", "_need", "_scanned", "_skipped", "frames")
 
     def __init__(self, limit: int, framing: FramingName = "auto") -> None:
+        self.frames: deque[Frame] = deque()
         self._limit = limit
         self._framing: FramingName = framing
         self._buffer = bytearray()
+        # How much of the buffer is known to hold no end of line.
         self._scanned = 0
-        self._end = False
-        # The start of a line that is being skipped, or None.
+        # The start of a message that is being skipped, or None.
         self._skipped: bytes | None = None
         # How many bytes the body has whose header was read, or None.
         self._need: int | None = None
 
     def feed(self, data: bytes) -> None:
         """Take in a chunk; an empty one is the end of the stream."""
-        if data:
-            self._buffer += data
-        else:
-            self._end = True
+        if (
+            self._framing == "lines"
+            and not self._buffer
+            and self._skipped is None
+            and data[-1:] == b"\n"
+            and _CARRIAGE_RETURN not in data
+            and len(data) <= self._limit
+        ):
+            # Whole lines and nothing else, which is how clients write.
+            self.frames.extend(filter(None, data.split(b"\n")))
+            return
+        self._buffer += data
+        self._cut(at_end=not data)
 
-    def next(self) -> Frame | None:
-        """The next message, or None if more bytes are needed first."""
-        if self._framing == "auto" and not self._recognise():
-            return None
-        return self._next_line() if self._framing == "lines" else self._next_body()
-
-    def wrap(self, frame: bytes) -> bytes:
-        """A message as it goes out."""
+    def wrap(self, frames: Iterable[bytes]) -> bytes:
+        """Frames as they go out."""
         if self._framing == "content-length":
-            return b"Content-Length: %d\r\n\r\n%b" % (len(frame), frame)
-        return frame + b"\n"
+            return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames)
+        return b"".join(part for frame in frames for part in (frame, b"\n"))
 
-    def _recognise(self) -> bool:
-        start = bytes(self._buffer[:_RECOGNISED]).lstrip()
+    def _cut(self, *, at_end: bool) -> None:
+        if self._framing == "auto" and not self._recognise(at_end=at_end):
+            return
+        if self._framing == "lines":
+            while (line := self._take_line(at_end=at_end)) is not None:
+                if isinstance(line, TooLong) or (line := line.strip(b" \t\r")):
+                    self.frames.append(line)
+        else:
+            while (body := self._take_body(at_end=at_end)) is not None:
+                self.frames.append(body)
+
+    def _recognise(self, *, at_end: bool) -> bool:
+        """Which framing is it? The first word tells, once enough of it is there."""
+        start = bytes(self._buffer[: 2 * _HEAD]).lstrip()[: len(b"content-length  :")]
         if not start:
             return False
-        if start[:1] in b"cC" and len(start) < len(b"content-length:") and not self._end:
+        word = start.split(b":")[0].rstrip().lower()
+        if b":" not in start and b"content-length".startswith(word) and not at_end:
             return False
         self._framing = "content-length" if _HEADER.match(start) else "lines"
         return True
 
-    def _next_line(self) -> Frame | None:
-        while True:
-            line = self._take_line()
-            if line is None:
-                return None
-            if isinstance(line, TooLong):
-                return line
-            line = line.strip(b" \t\r")
-            if line:
-                return line
-
-    def _take_line(self) -> Frame | None:
+    def _take_line(self, *, at_end: bool) -> Frame | None:
         buffer = self._buffer
         stop = buffer.find(b"\n", self._scanned)
-        if stop < 0:
-            if self._end:
-                stop = len(buffer)
-                if not stop and self._skipped is None:
-                    return None
-            else:
-                self._scanned = len(buffer)
-                if self._scanned > self._limit:
-                    self._skip()
-                return None
-        line = bytes(memoryview(buffer)[:stop])
-        del buffer[: stop + 1]
+        if stop < 0 and not at_end:
+            self._scanned = len(buffer)
+            if self._scanned > self._limit:
+                self._skip()
+            return None
+        if stop < 0 and not buffer and self._skipped is None:
+            return None
+        line = bytes(memoryview(buffer)[: stop if stop >= 0 else None])
+        del buffer[: len(line) + 1]
         self._scanned = 0
         if self._skipped is not None:
-            head, self._skipped = self._skipped, None
-            return TooLong(head)
+            return self._skipped_whole()
         return line if len(line) <= self._limit else TooLong(line[:_HEAD])
 
     def _skip(self) -> None:
@@ -111,8 +117,12 @@ class Framer:
         self._buffer.clear()
         self._scanned = 0
 
-    def _next_body(self) -> Frame | None:
-        if self._need is None and not self._read_header():
+    def _skipped_whole(self) -> TooLong:
+        head, self._skipped = self._skipped or b"", None
+        return TooLong(head)
+
+    def _take_body(self, *, at_end: bool) -> Frame | None:
+        if self._need is None and not self._read_header(at_end=at_end):
             return None
         need = self._need or 0
         if need > self._limit:
@@ -121,14 +131,14 @@ class Framer:
             return None
         body = bytes(memoryview(self._buffer)[:need])
         del self._buffer[:need]
-        self._need = None
+        self._scanned, self._need = 0, None
         return body
 
-    def _read_header(self) -> bool:
+    def _read_header(self, *, at_end: bool) -> bool:
         """Read header lines up to the empty one. Lines that are no header are passed over."""
         length: int | None = None
         while True:
-            line = self._take_line()
+            line = self._take_line(at_end=at_end)
             if line is None:
                 if length is not None:  # the empty line has not come yet: begin again then
                     self._buffer[:0] = b"Content-Length: %d\n" % length
@@ -143,13 +153,13 @@ class Framer:
 
     def _skip_body(self, need: int) -> Frame | None:
         if self._skipped is None:
-            if len(self._buffer) < min(need, _HEAD) and not self._end:
+            if len(self._buffer) < min(need, _HEAD):
                 return None
             self._skipped = bytes(self._buffer[:_HEAD])
         gone = min(need, len(self._buffer))
         del self._buffer[:gone]
-        self._need = need - gone
+        self._scanned, self._need = 0, need - gone
         if self._need:
             return None
-        head, self._skipped, self._need = self._skipped, None, None
-        return TooLong(head)
+        self._need = None
+        return self._skipped_whole()

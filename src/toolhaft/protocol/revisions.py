@@ -63,6 +63,8 @@ class Revision(Struct, frozen=True, kw_only=True):
     handshake: bool = False
     # May several messages travel as one array?
     batches: bool = False
+    # Has the result of a tool `structuredContent`, and a tool an `outputSchema`?
+    structure: bool = True
     # May `structuredContent`, and the root of an `outputSchema`, be other than an object?
     any_structure: bool = True
     not_found_code: int = -32602
@@ -192,6 +194,7 @@ REVISIONS: Mapping[str, Revision] = {
             unknown_content=(ResourceLink,),
             handshake=True,
             batches=True,
+            structure=False,
             any_structure=False,
             not_found_code=-32002,
         ),
@@ -201,6 +204,7 @@ REVISIONS: Mapping[str, Revision] = {
             unknown_fields=_all(_SINCE_2026, _SINCE_2025_11, _SINCE_2025_06, _SINCE_2025_03),
             unknown_content=(ResourceLink, AudioContent),
             handshake=True,
+            structure=False,
             any_structure=False,
             not_found_code=-32002,
         ),

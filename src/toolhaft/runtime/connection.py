@@ -154,7 +154,10 @@ class Connection:
 
     def act(self, event: Event) -> None:
         """Do what an event asks for. Never raises, never waits."""
-        self._on(event, None)
+        if type(event) is Call:
+            self._start(event, None)
+        else:
+            self._on(event, None)
 
     def heard(self, change: Change) -> None:
         """Something changed that a session may follow. From any thread."""
@@ -305,6 +308,9 @@ class Connection:
 
     def _cancel(self, running: Running) -> None:
         running.call.cancelled = running.call.over = True
+        if running.batch is not None:
+            running.batch.settle(None)
+            running.batch = None
         if running.task is None:
             return
         if threading.get_ident() == self._thread:

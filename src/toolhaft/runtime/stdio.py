@@ -13,8 +13,8 @@ from .connection import Connection
 
 _CHUNK: Final = 65536
 _LARGE_CHUNK: Final = 1024 * 1024
-# While answers are gathered, no more than this is held back.
-_GATHERED: Final = 65536
+# While answers are gathered, no more than these are held back.
+_GATHERED: Final = 256
 
 
 class Output:
@@ -27,8 +27,11 @@ class Output:
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._corked = False
-        self._waiting: list[bytes | memoryview] = []
-        self.size = 0
+        # Frames that nobody has tried to send yet. Appending needs no lock: whoever appends looks
+        # at the cork afterwards, and whoever pulls the cork flushes afterwards.
+        self._frames: list[bytes] = []
+        # What the descriptor did not take.
+        self._left: memoryview | None = None
         self._watched = False
         self._room: list[asyncio.Future[None]] = []
         # Called on the loop when there is room again.
@@ -41,29 +44,33 @@ class Output:
     @property
     def full(self) -> bool:
         """Does the client not read?"""
-        return self.size > self._high
+        return self._left is not None and len(self._left) > self._high
 
     def send(self, frame: bytes) -> None:
         """Send a frame, now or as soon as the client reads."""
-        data = self._wrap(frame)
-        with self._lock:
-            self._waiting.append(data)
-            self.size += len(data)
-            if not (self._corked and self.size < _GATHERED):
-                self._flush()
+        self._frames.append(frame)
+        if not self._corked or len(self._frames) > _GATHERED:
+            self.flush()
 
-    def cork(self, on: bool) -> None:
-        """Gather frames from now on, or send what was gathered."""
-        with self._lock:
-            self._corked = on
-            if not on and self._waiting:
-                self._flush()
+    def cork(self) -> None:
+        """Gather frames from now on."""
+        self._corked = True
+
+    def uncork(self) -> None:
+        """Send what was gathered."""
+        self._corked = False
+        if self._frames:
+            self.flush()
 
     def flush(self) -> None:
         """Send what can be sent."""
         with self._lock:
-            if self._waiting:
-                self._flush()
+            frames, self._frames = self._frames, []
+            data: bytes | memoryview = self._wrap(frames)
+            if self._left is not None:
+                data = b"".join((self._left, data))
+            if data:
+                self._write(data)
 
     async def drained(self) -> None:
         """Wait until there is room."""
@@ -72,8 +79,7 @@ class Output:
             self._room.append(room)
             await room
 
-    def _flush(self) -> None:
-        data = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
+    def _write(self, data: bytes | memoryview) -> None:
         try:
             sent = os.write(self._descriptor, data)
         except BlockingIOError:
@@ -81,26 +87,22 @@ class Output:
         except OSError:
             # Nobody reads any more. The end of input, which follows, is the end of us.
             sent = len(data)
-        self.size -= sent
-        if sent == len(data):
-            self._waiting.clear()
-        else:
-            self._waiting = [memoryview(data)[sent:]]
-            if not self._watched:
-                self._watched = True
-                self._loop.call_soon_threadsafe(self._watch)
+        self._left = memoryview(data)[sent:] if sent < len(data) else None
+        if self._left is not None and not self._watched:
+            self._watched = True
+            self._loop.call_soon_threadsafe(self._watch)
 
     def _watch(self) -> None:
         self._loop.add_writer(self._descriptor, self._writable)
 
     def _writable(self) -> None:
         with self._lock:
-            if self._waiting:
-                self._flush()
-            if not self._waiting:
+            if self._left is not None:
+                self._write(self._left)
+            if self._left is None:
                 self._watched = False
                 self._loop.remove_writer(self._descriptor)
-        if self.size <= self._high // 4:
+        if self._left is None or len(self._left) <= self._high // 4:
             for room in self._room:
                 if not room.done():
                     room.set_result(None)
@@ -168,20 +170,20 @@ class Input:
 
     def serve(self) -> None:
         """Act on every frame that is complete."""
-        connection, framer = self._connection, self._framer
+        frames, connection, output = self._framer.frames, self._connection, self._output
         self.serving = True
-        self._output.cork(True)
-        while True:
-            with self._turn:
-                self.turns += 1
-                frame = framer.next()
-                if frame is None:
-                    break
-                event = connection.understand(frame)
-            connection.act(event)
-        self._output.cork(False)
+        output.cork()
+        while frames:
+            self.turns += 1
+            try:
+                frame = frames.popleft()
+            except IndexError:  # the watch was quicker
+                break
+            connection.act(connection.understand(frame))
+        output.uncork()
         self.serving = False
-        if self._output.full:
+        self.turns += 1
+        if output.full:
             self._loop.call_soon_threadsafe(self._pause)
 
     def _read(self) -> bytes | None:
