@@ -43,8 +43,8 @@ _decode_items = msgspec.json.Decoder(list[Raw]).decode
 _decode_anything = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
-_BASE = len(b'{"jsonrpc":"2.0"}')
-_ID, _METHOD, _PARAMS = len(b',"id":'), len(b',"method":""'), len(b',"params":')
+_BASE = len(b'{"jsonrpc":"2.0","method":""}')
+_ID, _PARAMS = len(b',"id":'), len(b',"params":')
 
 # CPython refuses to convert longer numbers, and so do we, wherever they stand.
 _LONGEST_NUMBER = 4300
@@ -66,7 +66,20 @@ def decode(data: bytes) -> Decoded | list[Decoded]:
         message = _decode_message(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _diagnose(data)
-    if _is_plain(data, message) and _is_request(message):
+    # msgspec skips over raw members without looking into strings and numbers, and lets the last of
+    # two equal keys win. Compact frames without escapes, which is what clients send, are cleared
+    # here by arithmetic: if the known members alone fill the frame, there is no other.
+    id_, method, params = message.id, message.method, message.params
+    if method is UNSET:
+        return _diagnose(data, message)
+    size = _BASE + len(method)
+    if type(id_) is int:
+        size += _ID + len(str(id_))
+    elif type(id_) is str:
+        size += _ID + 2 + len(id_)
+    if params is not UNSET:
+        size += _PARAMS + len(params)
+    if size == len(data) and data.isascii() and _BACKSLASH not in data and not _digits(data):
         return message
     return _diagnose(data, message)
 
@@ -76,32 +89,9 @@ def encode(value: object) -> bytes:
     return _encode(value)
 
 
-def _is_plain(data: bytes, message: Message) -> bool:
-    """Is there nothing in these bytes that msgspec accepts and we do not?
-
-    msgspec skips over raw members without looking into strings and numbers, and lets the last of
-    two equal keys win. Compact frames without escapes, which is what clients send, are cleared
-    here by arithmetic: if the known members alone fill the frame, there is no second copy of any.
-    """
-    if not data.isascii() or _BACKSLASH in data or (len(data) > _LONGEST_NUMBER and _digits(data)):
-        return False
-    size = _BASE
-    if message.method is not UNSET:
-        size += _METHOD + len(message.method)
-    if message.id is not UNSET:
-        size += _ID + (len(message.id) + 2 if type(message.id) is str else len(str(message.id)))
-    if message.params is not UNSET:
-        size += _PARAMS + len(message.params)
-    return size == len(data)
-
-
 def _digits(data: bytes) -> bool:
     """May there be a number too long? A run of that length covers two samples in a row."""
-    return _TWO_DIGITS.search(data[::_STRIDE]) is not None
-
-
-def _is_request(message: Message) -> bool:
-    return message.method is not UNSET and message.result is UNSET and message.error is UNSET
+    return len(data) > _LONGEST_NUMBER and _TWO_DIGITS.search(data[::_STRIDE]) is not None
 
 
 def _diagnose(data: bytes, message: Message | None = None) -> Decoded | list[Decoded]:
@@ -157,7 +147,7 @@ def _envelope(data: bytes, value: dict[str, Any], message: Message | None) -> De
         return Fault(InvalidRequest("the id of a request must be a string or an integer"))
     if not isinstance(value.get("method"), str):
         return Fault(InvalidRequest('a request needs a "method", which is a string'), known)
-    if message is None or not _is_request(message):
+    if message is None or "result" in value or "error" in value:
         return Fault(InvalidRequest("a request must not have a result or an error"), known)
     return message
 
@@ -227,7 +217,8 @@ def _id_text(id_: Id) -> bytes:
 
 def response(id_: Id, result: bytes) -> bytes:
     """A successful answer; `result` is the text of a JSON object."""
-    return b"".join((b'{"jsonrpc":"2.0","id":', _id_text(id_), b',"result":', result, b"}"))
+    text = b"%d" % id_ if type(id_) is int else _encode(id_)
+    return b"".join((b'{"jsonrpc":"2.0","id":', text, b',"result":', result, b"}"))
 
 
 def failure(id_: Id | UnsetType, error: McpError, code: int | None = None) -> bytes:

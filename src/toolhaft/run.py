@@ -23,6 +23,7 @@ from .protocol.peer import Peer
 from .protocol.ports import LifespanState, Reader, Writer
 from .runtime import descriptors
 from .runtime.connection import Connection
+from .runtime.ears import Ears
 from .runtime.lane import Lane
 from .runtime.stderr import log_to_stderr
 from .runtime.stdio import Input, Output
@@ -92,7 +93,7 @@ async def serve_streams(service: Service, reader: Reader, writer: Writer) -> Non
     framer = Framer(service.limits.message_bytes)
 
     def send(frame: bytes) -> None:
-        data = framer.wrap((frame,))
+        data = framer.wrap([frame])
         if threading.get_ident() == thread:
             writer.write(data)
         else:
@@ -104,7 +105,7 @@ async def serve_streams(service: Service, reader: Reader, writer: Writer) -> Non
             data = await reader.read(_CHUNK)
             framer.feed(data)
             while framer.frames:
-                connection.act(connection.understand(framer.frames.popleft()))
+                connection.receive(framer.frames.popleft())
             with contextlib.suppress(ConnectionError):
                 await writer.drain()
     with contextlib.suppress(ConnectionError):
@@ -127,8 +128,7 @@ async def handle_message(service: Service, message: M, session: Session) -> M | 
         loop.call_soon_threadsafe(settle, frame)
 
     async with connected(service, send, session=session) as connection:
-        event = connection.understand(_bytes(message))
-        connection.act(event)
+        event = connection.receive(_bytes(message))
         if not _has_answer(event):
             return None
         frame = await answer
@@ -166,9 +166,10 @@ def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = F
             f"toolhaft: {service.name} speaks MCP on stdin and stdout, one JSON message per line; "
             "Ctrl-D ends it\n"
         )
-    loop = asyncio.new_event_loop()
+    ears = Ears()
+    loop = asyncio.SelectorEventLoop(ears)
     watch: list[Watch] = []
-    main = loop.create_task(_serve_stdio(service, wires, framing, watch))
+    main = loop.create_task(_serve_stdio(service, wires, framing, ears, watch))
     try:
         _run_to_the_end(loop, main)
     finally:
@@ -194,18 +195,22 @@ def _run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[None]")
 
 
 async def _serve_stdio(
-    service: Service, wires: descriptors.Descriptors, framing: FramingName, watches: list[Watch]
+    service: Service,
+    wires: descriptors.Descriptors,
+    framing: FramingName,
+    ears: Ears,
+    watches: list[Watch],
 ) -> None:
     loop = asyncio.get_running_loop()
     framer = Framer(service.limits.message_bytes, framing)
     output = Output(wires.output, framer, service.limits.waiting_bytes)
-    stopped = asyncio.Event()
+    over = asyncio.Event()
     async with connected(service, output.send, drained=output.drained) as connection:
-        input_ = Input(wires.input, framer, output, connection)
+        input_ = Input(wires.input, framer, output, connection, ended=over.set)
 
         def stop() -> None:
             watch.expect_end()
-            loop.call_soon_threadsafe(stopped.set)
+            loop.call_soon_threadsafe(over.set)
 
         watch = Watch(
             connection,
@@ -216,12 +221,9 @@ async def _serve_stdio(
         )
         watches.append(watch)
         watch.start()
-        input_.start()
+        input_.start(ears)
         with _signals(stop):
-            await asyncio.wait(
-                [asyncio.ensure_future(input_.ended.wait()), asyncio.ensure_future(stopped.wait())],
-                return_when=asyncio.FIRST_COMPLETED,
-            )
+            await over.wait()
             watch.expect_end()
     output.flush()
 

@@ -8,7 +8,7 @@ import inspect
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from importlib import import_module
@@ -361,10 +361,9 @@ class Server:
 
     def dispatch(self, exchange: Exchange) -> Outcome:
         """The outcome of a call: the way from the protocol to the features."""
-        entry = self._handlers.get(exchange.call.method)
-        if entry is None or not entry[1]:
+        handler = self._handlers.get(exchange.call.method)
+        if handler is None:
             raise MethodNotFound(f"this server does not offer {shown(exchange.call.method)}")
-        handler = entry[0]
         if self._middleware:
             return self._through(handler)(exchange)
         lifespan = self.lifespan
@@ -398,28 +397,24 @@ class Server:
     def _context(self, exchange: Exchange) -> Context:
         return Context(exchange, self, None if self.lifespan is None else self.lifespan.value)
 
-    def _table(self, lifecycle: Lifecycle) -> dict[str, tuple[Handler, Sized | bool]]:
-        """Each method with its handler and what there has to be for it to exist at all."""
+    def _table(self, lifecycle: Lifecycle) -> dict[str, Handler]:
         tools, resources, prompts = self._tools, self._resources, self._prompts
         return {
-            "initialize": (lifecycle.initialize, True),
-            "ping": (lifecycle.ping, True),
-            "server/discover": (lifecycle.discover, True),
-            "logging/setLevel": (
-                lifecycle.set_level,
-                _Any(tools.registry, resources, prompts.registry),
-            ),
-            "tools/list": (tools.list, tools.registry),
-            "tools/call": (tools.call, tools.registry),
-            "resources/list": (resources.list, resources),
-            "resources/templates/list": (resources.list_templates, resources),
-            "resources/read": (resources.read, resources),
-            "resources/subscribe": (self.changes.subscribe, resources),
-            "resources/unsubscribe": (self.changes.unsubscribe, resources),
-            "prompts/list": (prompts.list, prompts.registry),
-            "prompts/get": (prompts.get, prompts.registry),
-            "completion/complete": (self._completing.complete, self._completing),
-            "subscriptions/listen": (self.changes.listen, True),
+            "initialize": lifecycle.initialize,
+            "ping": lifecycle.ping,
+            "server/discover": lifecycle.discover,
+            "logging/setLevel": lifecycle.set_level,
+            "tools/list": tools.list,
+            "tools/call": tools.call,
+            "resources/list": resources.list,
+            "resources/templates/list": resources.list_templates,
+            "resources/read": resources.read,
+            "resources/subscribe": self.changes.subscribe,
+            "resources/unsubscribe": self.changes.unsubscribe,
+            "prompts/list": prompts.list,
+            "prompts/get": prompts.get,
+            "completion/complete": self._completing.complete,
+            "subscriptions/listen": self.changes.listen,
         }
 
     def _through(self, handler: Handler) -> Next:
@@ -450,16 +445,6 @@ class Server:
 
     def _tell(self, kind: ListKind) -> Callable[[], None]:
         return lambda: self.changes.publish(ListChange(kind))
-
-
-class _Any:
-    """True if any of some collections has something in it, at the time of asking."""
-
-    def __init__(self, *parts: Sized) -> None:
-        self._parts = parts
-
-    def __len__(self) -> int:
-        return sum(len(part) for part in self._parts)
 
 
 def _layer(layer: Middleware, call: Next) -> Next:

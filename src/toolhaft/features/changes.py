@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from ..errors import MethodNotFound
 from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.handshake import Session
 from ..protocol.interests import Change, Interests, honoured
 from ..types.notices import Acknowledged, Cancelled, ListenParams
 from ..types.wire import Meta
 from ..types.wire import Result as EmptyResult
+from .registry import require
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
@@ -44,17 +44,18 @@ class Changes:
 
     def listen(self, exchange: Exchange) -> Outcome:
         """Answer `subscriptions/listen`, which is a long call."""
-        if not self._offered():
-            raise MethodNotFound("this server has nothing to listen to")
+        require(self._offered(), "changes to listen to")
         return self._listen(exchange)
 
     def subscribe(self, exchange: Exchange) -> Outcome:
         """Answer `resources/subscribe`."""
+        require(self._offered() & {"resources"}, "resources")
         _interests(exchange).uris.add(exchange.call.params.uri)
         return EmptyResult()
 
     def unsubscribe(self, exchange: Exchange) -> Outcome:
         """Answer `resources/unsubscribe`."""
+        require(self._offered() & {"resources"}, "resources")
         _interests(exchange).uris.discard(exchange.call.params.uri)
         return EmptyResult()
 

@@ -9,6 +9,7 @@ from ..protocol.calls import Exchange, Outcome
 from ..types.prompts import CompleteParams, CompleteResult, Completion, PromptReference
 from .calling import called
 from .prompts import Prompts
+from .registry import require
 from .resources import Resources
 from .signature import Parameter, Signature
 
@@ -35,6 +36,7 @@ class Completing:
 
     def complete(self, exchange: Exchange) -> Outcome:
         """Answer `completion/complete`."""
+        require(self, "completions")
         params: CompleteParams = exchange.call.params
         parameter = self._parameter(params)
         completer = parameter.completer

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import UNSET
 
+from ..errors import MethodNotFound
 from ..protocol.calls import Exchange, Outcome
 from ..protocol.revisions import SUPPORTED
 from ..types.lifecycle import DiscoverResult, InitializeResult, ServerCapabilities
@@ -49,5 +50,7 @@ class Lifecycle:
 
     def set_level(self, exchange: Exchange) -> Outcome:
         """Answer `logging/setLevel`."""
+        if self._capabilities().logging is UNSET:
+            raise MethodNotFound("this server offers no logging")
         exchange.call.caller.log_level = LEVELS.index(exchange.call.params.level)
         return Result()

@@ -14,7 +14,7 @@ from ..types.prompts import GetPromptResult, ListPromptsResult, PromptArgument, 
 from ..types.prompts import Prompt as PromptDescription
 from ..types.wire import Icon, Meta
 from .calling import called
-from .registry import Registry
+from .registry import Registry, require
 from .signature import BadArguments, Signature
 from .tools import MakeContext
 from .values import BLOCKS
@@ -78,6 +78,7 @@ class Prompts:
 
     def list(self, exchange: Exchange) -> Outcome:
         """Answer `prompts/list`."""
+        require(self.registry, "prompts")
         return self.registry.page(exchange.call, _list)
 
     def get(self, exchange: Exchange) -> Outcome:
@@ -85,6 +86,7 @@ class Prompts:
         params = exchange.call.params
         prompt = self.registry.get(params.name)
         if prompt is None:
+            require(self.registry, "prompts")
             raise InvalidParams(f"unknown prompt: {shown(params.name)}")
         given: dict[str, Any] = params.arguments or {}
         for name, value in given.items():

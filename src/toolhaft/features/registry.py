@@ -1,12 +1,12 @@
 """The ordered store behind every list: stable pages, and one place that knows of changes."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from typing import Generic, TypeVar
 
 from msgspec import UNSET
 
-from ..errors import InvalidParams, shown
+from ..errors import InvalidParams, MethodNotFound, shown
 from ..jsonrpc import encode
 from ..protocol.calls import Call
 from ..protocol.lowering import lowered
@@ -16,6 +16,16 @@ T = TypeVar("T")
 
 # Encoded pages kept per list: every revision's first pages, with room to spare.
 _KEPT_PAGES = 64
+
+
+def require(collection: Sized, what: str) -> None:
+    """A method of a capability that is not offered does not exist.
+
+    Raises:
+        MethodNotFound: there is nothing of this kind.
+    """
+    if not len(collection):
+        raise MethodNotFound(f"this server offers no {what}")
 
 
 class Registry(Generic[T]):

@@ -21,7 +21,7 @@ from ..types.resources import Resource as ResourceDescription
 from ..types.resources import ResourceTemplate as TemplateDescription
 from ..types.wire import CacheScope, Icon, Meta
 from .calling import called
-from .registry import Registry
+from .registry import Registry, require
 from .signature import BadArguments, Signature
 from .tools import MakeContext
 
@@ -103,10 +103,12 @@ class Resources:
 
     def list(self, exchange: Exchange) -> Outcome:
         """Answer `resources/list`."""
+        require(self, "resources")
         return self.direct.page(exchange.call, _list)
 
     def list_templates(self, exchange: Exchange) -> Outcome:
         """Answer `resources/templates/list`."""
+        require(self, "resources")
         return self.templates.page(exchange.call, _list_templates)
 
     def read(self, exchange: Exchange) -> Outcome:
@@ -133,6 +135,7 @@ class Resources:
             values = resource.template.match(uri)
             if values is not None:
                 return resource, _arguments(resource, values, uri)
+        require(self, "resources")
         raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import asdict
 
 from ..errors import InvalidParams, ParseError, shown
 from ..jsonrpc import is_null
@@ -106,7 +107,7 @@ class Signature:
         """
         text = _NOTHING if raw is UNSET or is_null(raw) else raw
         try:
-            return msgspec.structs.asdict(self._decode(text))
+            return asdict(self._decode(text))
         except msgspec.ValidationError:
             raise self._explain(text) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -119,7 +120,7 @@ class Signature:
             BadArguments: they are not what the function takes.
         """
         try:
-            return msgspec.structs.asdict(msgspec.convert(values, self._struct, strict=False))
+            return asdict(msgspec.convert(values, self._struct, strict=False))
         except msgspec.ValidationError:
             raise BadArguments(self._problems(values, _convert)) from None
 

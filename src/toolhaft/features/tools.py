@@ -18,7 +18,7 @@ from ..types.tools import CallToolResult, ListToolsResult, ToolAnnotations
 from ..types.tools import Tool as ToolDescription
 from ..types.wire import Icon, Meta
 from .context import Context
-from .registry import Registry
+from .registry import Registry, require
 from .signature import BadArguments, Signature
 from .values import Output
 
@@ -91,6 +91,7 @@ class Tools:
 
     def list(self, exchange: Exchange) -> Outcome:
         """Answer `tools/list`."""
+        require(self.registry, "tools")
         revision = exchange.call.caller.revision
 
         def build(tools: list[Tool]) -> ListToolsResult:
@@ -107,6 +108,7 @@ class Tools:
         params = exchange.call.params
         tool = self.registry.get(params.name)
         if tool is None:
+            require(self.registry, "tools")
             raise InvalidParams(f"unknown tool: {shown(params.name)}")
         signature = tool.signature
         try:

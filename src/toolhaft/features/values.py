@@ -23,6 +23,8 @@ from .schema import Schema, UnknownType, schema_of
 
 BLOCKS = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
 _UNDECLARED = inspect.Parameter.empty
+# Types whose values need no check beyond the type itself. A float does: it may be no number.
+_SCALARS = (int, bool)
 
 
 class WrongResult(Exception):
@@ -37,12 +39,13 @@ class Output:
     against the published schema, and mirrored as compact JSON for clients that read text.
     """
 
-    __slots__ = ("_decode", "_is_object", "_text", "schema")
+    __slots__ = ("_decode", "_is_object", "_scalar", "_text", "schema")
 
     def __init__(self, annotation: Any, what: str) -> None:
         self.schema: Schema | None = None
         self._decode = None
         self._text = annotation is str
+        self._scalar = annotation if annotation in _SCALARS else None
         self._is_object: bool | None = None
         if annotation is _UNDECLARED or annotation in (str, None, type(None), Any, object):
             return
@@ -94,19 +97,27 @@ class Output:
 
     def _structured(self, value: Any, revision: Revision) -> bytes:
         body = encode(value)
-        if self._decode is not None:
-            try:
-                self._decode(body)
-            except msgspec.DecodeError as error:
-                raise WrongResult(str(error)) from None
-        # A string is its own text; anything else is shown as the JSON it is.
-        text = body if isinstance(value, str) else encode(body.decode())
+        if type(value) is self._scalar:
+            text = b'"%b"' % body
+        else:
+            self._check(body)
+            # A string is its own text; anything else is shown as the JSON it is.
+            text = body if isinstance(value, str) else encode(body.decode())
         if not revision.structure:
             return _text_only(text)
         is_object = body[:1] == b"{" if self._is_object is None else self._is_object
         if not is_object and not revision.any_structure:
             body = b'{"result":%b}' % body
         return b"".join((_HEAD, text, _STRUCTURED, body, b"}"))
+
+    def _check(self, body: bytes) -> None:
+        """Is what will be sent what the schema says? So it is what is sent that is read back."""
+        if self._decode is None:
+            return
+        try:
+            self._decode(body)
+        except msgspec.DecodeError as error:
+            raise WrongResult(str(error)) from None
 
 
 # The common results are joined from their parts. They look as if they had been encoded, and every

@@ -51,24 +51,19 @@ class Era(Protocol):
         ...
 
 
-class Call:
+class Call(Struct, eq=False, gc=False):
     """A request that was understood and has to be answered once."""
 
-    __slots__ = ("caller", "cancelled", "era", "id", "meta", "method", "over", "params")
-
-    def __init__(
-        self, id_: Id, method: str, params: Any, *, caller: Caller, era: Era, meta: RequestMeta
-    ) -> None:
-        self.id = id_
-        self.method = method
-        self.params = params
-        self.caller = caller
-        self.era = era
-        self.meta = meta
-        # The client no longer wants the answer.
-        self.cancelled = False
-        # Answered or cancelled: nothing more may be sent for this call.
-        self.over = False
+    id: Id
+    method: str
+    params: Any
+    caller: Caller
+    era: Era
+    meta: RequestMeta
+    # The client no longer wants the answer.
+    cancelled: bool = False
+    # Answered or cancelled: nothing more may be sent for this call.
+    over: bool = False
 
 
 class Notice(Struct, gc=False):
@@ -100,10 +95,11 @@ class Reply(Struct, gc=False):
 class Batch(Struct):
     """Several messages that came as one, and are answered as one."""
 
-    events: list["Call | Notice | Cancel | Answer | Reply"]
+    events: list["Single"]
 
 
-Event: TypeAlias = Call | Notice | Cancel | Answer | Reply | Batch
+Single: TypeAlias = Call | Notice | Cancel | Answer | Reply
+Event: TypeAlias = Single | Batch
 
 
 class Blocking(Struct, gc=False):

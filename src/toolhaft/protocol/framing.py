@@ -7,7 +7,6 @@ the limit is ever held.
 
 import re
 from collections import deque
-from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 FramingName: TypeAlias = Literal["auto", "lines", "content-length"]
@@ -61,16 +60,16 @@ class Framer:
             and len(data) <= self._limit
         ):
             # Whole lines and nothing else, which is how clients write.
-            self.frames.extend(filter(None, data.split(b"\n")))
+            self.frames += filter(None, data.split(b"\n"))
             return
         self._buffer += data
         self._cut(at_end=not data)
 
-    def wrap(self, frames: Iterable[bytes]) -> bytes:
+    def wrap(self, frames: list[bytes]) -> bytes:
         """Frames as they go out."""
         if self._framing == "content-length":
             return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames)
-        return b"".join(part for frame in frames for part in (frame, b"\n"))
+        return b"\n".join((*frames, b""))
 
     def _cut(self, *, at_end: bool) -> None:
         if self._framing == "auto" and not self._recognise(at_end=at_end):

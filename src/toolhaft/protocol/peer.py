@@ -6,6 +6,7 @@ the same with each event of a `Batch`, and send its answers as one array.
 """
 
 from collections.abc import Mapping
+from typing import cast
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -20,10 +21,9 @@ from ..errors import (
     shown,
 )
 from ..jsonrpc import Fault, Id, Message, decode, encode, failure, is_null, notification, response
-from ..types.lifecycle import InitializeParams
 from ..types.notices import Cancelled
 from ..types.wire import Implementation, Params, RequestMeta, Wire
-from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result
+from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result, Single
 from .handshake import NEW, Session
 from .lowering import lowered
 from .revisions import METHODS, Method, Revision
@@ -31,7 +31,9 @@ from .stateless import Stateless, identify, missing_meta
 
 _NO_META = RequestMeta()
 _NO_PARAMS = Raw(b"{}")
-_params = msgspec.json.Decoder(Params)
+_BEFORE_THE_HANDSHAKE = ("initialize", "ping")
+# Stands for what is in no table, so that its envelope is read all the same.
+_ANY_METHOD = Method("", msgspec.json.Decoder(Params).decode)
 _cancelled = msgspec.json.Decoder(Cancelled)
 
 
@@ -54,9 +56,11 @@ class Peer:
     def receive(self, data: bytes, principal: str | None = None) -> Event:
         """What a frame means. Never raises, whatever the bytes."""
         decoded = decode(data)
-        if isinstance(decoded, list):
-            return self._batch(decoded, principal)
-        return self._event(decoded, principal)
+        if type(decoded) is Message:
+            return self._event(decoded, principal)
+        if type(decoded) is Fault:
+            return _fault(decoded)
+        return self._batch(cast(list[Message | Fault], decoded), principal)
 
     def complete(self, call: Call, result: Result) -> bytes:
         """The frame of a successful answer. Raises if the result cannot be JSON."""
@@ -76,49 +80,56 @@ class Peer:
         # own belongs to a revision that has none.
         if self.session.state == NEW or not self.session.caller.revision.batches:
             return Reply(failure(UNSET, InvalidRequest("send one message at a time, not an array")))
-        return Batch([self._event(part, principal) for part in parts])  # type: ignore[misc]
+        return Batch(
+            [
+                _fault(part) if isinstance(part, Fault) else self._event(part, principal)
+                for part in parts
+            ]
+        )
 
-    def _event(self, message: Message | Fault, principal: str | None) -> Event:
-        if isinstance(message, Fault):
-            return (
-                Notice("") if message.error is None else Reply(failure(message.id, message.error))
-            )
-        if message.method is UNSET:
+    def _event(self, message: Message, principal: str | None) -> Single:
+        id_, method = message.id, message.method
+        if method is UNSET:
             return _answer(message)
-        if message.id is UNSET:
-            return _notice(message.method, message.params)
+        if id_ is UNSET:
+            return _notice(method, message.params)
         try:
-            return self._call(message.id, message.method, message.params, principal)
+            return self._call(id_, method, message.params, principal)
         except McpError as error:
-            return Reply(failure(message.id, error))
+            return Reply(failure(id_, error))
 
     def _call(self, id_: Id, name: str, raw: Raw | UnsetType, principal: str | None) -> Call:
-        method = self._methods.get(name)
+        method = self._methods.get(name, _ANY_METHOD)
         text = _NO_PARAMS if raw is UNSET or is_null(raw) else raw
         try:
-            params = (_params if method is None else method.decoder).decode(text)
-        except msgspec.MsgspecError as error:
+            params = method.decode(text)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             # The era, the version and the method come before the shape of the parameters.
             self._accept(name, _meta(text), principal)
             raise _misshapen(error) from None
-        meta = _NO_META if params.meta is UNSET else params.meta
-        caller, stateless = self._accept(name, meta, principal)
-        if stateless:
-            return Call(id_, name, params, caller=caller, era=self._stateless, meta=meta)
-        if isinstance(params, InitializeParams):
-            self.session.open(params, principal)
-            caller = self.session.caller
-        return Call(id_, name, params, caller=caller, era=self.session, meta=meta)
+        meta = params.meta
+        if meta is UNSET:
+            meta = _NO_META
+        caller = self._accept(name, meta, principal)
+        if meta.version is not UNSET:
+            return Call(id_, name, params, caller, self._stateless, meta)
+        session = self.session
+        if name == "initialize":
+            session.open(params, principal)
+            caller = session.caller
+        return Call(id_, name, params, caller, session, meta)
 
-    def _accept(self, name: str, meta: RequestMeta, principal: str | None) -> tuple[Caller, bool]:
-        """Who calls, and in which era: the request carries the version key, or it does not."""
-        stateless = meta.version is not UNSET
-        caller = identify(meta, principal) if stateless else self.session.caller
-        if not stateless and self.session.state == NEW and name not in ("initialize", "ping"):
-            raise missing_meta("no session yet")
+    def _accept(self, name: str, meta: RequestMeta, principal: str | None) -> Caller:
+        """Who calls: of which era is told by the version key, which is there or is not."""
+        if meta.version is not UNSET:
+            caller = identify(meta, principal)
+        else:
+            caller = self.session.caller
+            if self.session.state is NEW and name not in _BEFORE_THE_HANDSHAKE:
+                raise missing_meta("no session yet")
         if name not in caller.revision.methods:
             raise MethodNotFound(f"method not found: {shown(name)}")
-        return caller, stateless
+        return caller
 
     def _failure(self, id_: Id, error: McpError, revision: Revision) -> bytes:
         code = revision.not_found_code if isinstance(error, NotFound) else None
@@ -132,13 +143,13 @@ class Peer:
 def _meta(text: Raw) -> RequestMeta:
     """The envelope of parameters that are wrong elsewhere."""
     try:
-        meta = _params.decode(text).meta
-    except msgspec.MsgspecError as error:
+        meta = _ANY_METHOD.decode(text).meta
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise _misshapen(error) from None
     return _NO_META if meta is UNSET else meta
 
 
-def _misshapen(error: msgspec.MsgspecError) -> McpError:
+def _misshapen(error: Exception) -> McpError:
     if not isinstance(error, msgspec.ValidationError):
         return ParseError(f"not JSON: {error}")
     problem, _, path = str(error).partition(" - at `$")
@@ -146,7 +157,11 @@ def _misshapen(error: msgspec.MsgspecError) -> McpError:
     return InvalidParams(f"params{where}: {problem[:1].lower()}{problem[1:]}")
 
 
-def _answer(message: Message) -> Event:
+def _fault(fault: Fault) -> Single:
+    return Notice("") if fault.error is None else Reply(failure(fault.id, fault.error))
+
+
+def _answer(message: Message) -> Single:
     if message.id is UNSET:
         return Notice("")
     return Answer(
@@ -156,7 +171,7 @@ def _answer(message: Message) -> Event:
     )
 
 
-def _notice(method: str, raw: Raw | UnsetType) -> Event:
+def _notice(method: str, raw: Raw | UnsetType) -> Single:
     """Notifications are never answered, so a broken one is only not understood."""
     if method != "notifications/cancelled" or raw is UNSET:
         return Notice(method)

@@ -4,11 +4,11 @@ A revision is a row of facts. Code asks a row for a fact by its name and never c
 «method not found» is absence from a row. The next revision is one more row.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from ..types.content import (
     Annotations,
@@ -47,7 +47,7 @@ class Method(Struct, frozen=True):
     """A request that a client may send, and how its parameters are read."""
 
     name: str
-    decoder: msgspec.json.Decoder[Any]
+    decode: Callable[[Raw], Any]
 
 
 class Revision(Struct, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ _PARAMS: dict[str, type[Params]] = {
 }
 
 METHODS: Mapping[str, Method] = {
-    name: Method(name, msgspec.json.Decoder(params)) for name, params in _PARAMS.items()
+    name: Method(name, msgspec.json.Decoder(params).decode) for name, params in _PARAMS.items()
 }
 
 _SHARED = frozenset(

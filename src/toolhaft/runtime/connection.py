@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
+
 from ..errors import InternalError, InvalidRequest, McpError, ParseError
 from ..jsonrpc import failure, salvage_id
 from ..protocol.calls import (
@@ -46,41 +48,38 @@ Mask = Callable[[str, BaseException], str]
 _RESULT = (Wire, bytes)
 
 
-class Running:
+class Running(Struct, eq=False):
     """A call in progress: the `Exchange` that its handler sees."""
 
-    __slots__ = ("_connection", "batch", "call", "task")
-
-    def __init__(self, connection: "Connection", call: Call, batch: "Array | None") -> None:
-        self._connection = connection
-        self.call = call
-        self.batch = batch
-        # Only a coroutine that had to wait has one.
-        self.task: asyncio.Task[None] | None = None
+    connection: "Connection"
+    call: Call
+    batch: "Array | None"
+    # Only a coroutine that had to wait has one.
+    task: "asyncio.Task[None] | None" = None
 
     def notify(self, method: str, params: Wire) -> None:
         """Send a notification that belongs to this call. From any thread; never waits."""
         # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
         # progress: it "MUST stop after completion".
         if not self.call.over:
-            self._connection.notify(self.call, method, params)
+            self.connection.notify(self.call, method, params)
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
         """Do something in a moment, and only once for a key. From any thread."""
-        self._connection.soon((self, key), action)
+        self.connection.soon((self, key), action)
 
     async def drain(self) -> None:
         """Wait until the client has read enough of what was sent."""
-        await self._connection.drain()
+        await self.connection.drain()
 
     async def closing(self) -> None:
         """Wait until the connection is about to end."""
-        await self._connection.closing.wait()
+        await self.connection.closing.wait()
 
     async def settle(self, outcome: Outcome) -> Result:
         """Wait for an outcome, wherever it is computed."""
         if isinstance(outcome, Blocking):
-            return await self._connection.on_thread(outcome)
+            return await self.connection.on_thread(outcome)
         if isinstance(outcome, _RESULT):
             return outcome
         return await outcome
@@ -144,20 +143,19 @@ class Connection:
 
     # What comes in
 
-    def understand(self, frame: Frame) -> Event:
-        """What a frame means. Never raises."""
+    def receive(self, frame: Frame) -> Event:
+        """Understand a frame and do what it asks for. Never raises, never waits."""
         if isinstance(frame, TooLong):
             limit = self._limits.message_bytes
             error = ParseError(f"message too long: at most {limit} bytes are read")
-            return Reply(failure(salvage_id(frame.head), error))
-        return self.peer.receive(frame)
-
-    def act(self, event: Event) -> None:
-        """Do what an event asks for. Never raises, never waits."""
+            event: Event = Reply(failure(salvage_id(frame.head), error))
+        else:
+            event = self.peer.receive(frame)
         if type(event) is Call:
             self._start(event, None)
         else:
             self._on(event, None)
+        return event
 
     def heard(self, change: Change) -> None:
         """Something changed that a session may follow. From any thread."""
@@ -283,11 +281,16 @@ class Connection:
 
     def _end(self, running: Running, frame: bytes | None) -> None:
         """The call is over: forget it, and send its answer unless nobody wants it any more."""
-        call = running.call
+        call, calls = running.call, self._calls
         call.over = True
-        if self._calls.get(call.id) is running:
-            del self._calls[call.id]
-        self._answer_with(None if call.cancelled else frame, running.batch)
+        if calls.get(call.id) is running:
+            del calls[call.id]
+        if call.cancelled:
+            frame = None
+        if running.batch is not None:
+            running.batch.settle(frame)
+        elif frame is not None:
+            self._send(frame)
         if self._quiet is not None and not self._calls:
             self._loop.call_soon_threadsafe(self._settle_quiet)
 

@@ -70,15 +70,20 @@ class Pump(Generic[K]):
             self._staged.append((key, coroutine))
             self._wake_up()
             return
+        enter = copy_context().run
         _enter_task(self._loop, task)
         try:
-            waiting = self._begin(key, coroutine)
-        finally:
-            _leave_task(self._loop, task)
-        if waiting is not None:
-            self._adopted, self._parked = waiting, None
+            waiting = enter(coroutine.send, None)
+        except StopIteration as stop:
+            self._ended(key, stop.value)
+        except BaseException as error:
+            self._failed(key, error)
+        else:
+            self._adopted, self._parked = _Waiting(key, coroutine, enter, waiting), None
             self._waits(key, task)
             self._wake_up()
+        finally:
+            _leave_task(self._loop, task)
 
     async def close(self, seconds: float) -> None:
         """Cancel whatever still runs, and wait a moment for it to be over."""

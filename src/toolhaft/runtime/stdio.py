@@ -10,6 +10,7 @@ from typing import Final
 
 from ..protocol.framing import Framer
 from .connection import Connection
+from .ears import Ears
 
 _CHUNK: Final = 65536
 _LARGE_CHUNK: Final = 1024 * 1024
@@ -32,6 +33,8 @@ class Output:
         self._frames: list[bytes] = []
         # What the descriptor did not take.
         self._left: memoryview | None = None
+        # How much has come since, about.
+        self._held = 0
         self._watched = False
         self._room: list[asyncio.Future[None]] = []
         # Called on the loop when there is room again.
@@ -44,12 +47,14 @@ class Output:
     @property
     def full(self) -> bool:
         """Does the client not read?"""
-        return self._left is not None and len(self._left) > self._high
+        return self._left is not None and len(self._left) + self._held > self._high
 
     def send(self, frame: bytes) -> None:
         """Send a frame, now or as soon as the client reads."""
         self._frames.append(frame)
-        if not self._corked or len(self._frames) > _GATHERED:
+        if self._left is not None:
+            self._held += len(frame)
+        elif not self._corked or len(self._frames) > _GATHERED:
             self.flush()
 
     def cork(self) -> None:
@@ -63,14 +68,18 @@ class Output:
             self.flush()
 
     def flush(self) -> None:
-        """Send what can be sent."""
+        """Send what was not tried yet, unless the client still has to take what came before."""
         with self._lock:
-            frames, self._frames = self._frames, []
-            data: bytes | memoryview = self._wrap(frames)
+            if self._left is None:
+                self._flush()
+
+    def push(self) -> None:
+        """Send as much as the client takes now."""
+        with self._lock:
             if self._left is not None:
-                data = b"".join((self._left, data))
-            if data:
-                self._write(data)
+                self._write(self._left)
+            if self._left is None:
+                self._flush()
 
     async def drained(self) -> None:
         """Wait until there is room."""
@@ -78,6 +87,12 @@ class Output:
             room = self._loop.create_future()
             self._room.append(room)
             await room
+
+    def _flush(self) -> None:
+        frames, self._frames = self._frames, []
+        self._held = 0
+        if frames:
+            self._write(self._wrap(frames))
 
     def _write(self, data: bytes | memoryview) -> None:
         try:
@@ -87,8 +102,11 @@ class Output:
         except OSError:
             # Nobody reads any more. The end of input, which follows, is the end of us.
             sent = len(data)
-        self._left = memoryview(data)[sent:] if sent < len(data) else None
-        if self._left is not None and not self._watched:
+        if sent == len(data):
+            self._left = None
+            return
+        self._left = memoryview(data)[sent:]
+        if not self._watched:
             self._watched = True
             self._loop.call_soon_threadsafe(self._watch)
 
@@ -96,13 +114,11 @@ class Output:
         self._loop.add_writer(self._descriptor, self._writable)
 
     def _writable(self) -> None:
-        with self._lock:
-            if self._left is not None:
-                self._write(self._left)
-            if self._left is None:
-                self._watched = False
-                self._loop.remove_writer(self._descriptor)
-        if self._left is None or len(self._left) <= self._high // 4:
+        self.push()
+        if self._left is None:
+            self._watched = False
+            self._loop.remove_writer(self._descriptor)
+        if self._left is None or len(self._left) + self._held <= self._high // 4:
             for room in self._room:
                 if not room.done():
                     room.set_result(None)
@@ -118,7 +134,13 @@ class Input:
     the watch; there, coroutines are only queued."""
 
     def __init__(
-        self, descriptor: int, framer: Framer, output: Output, connection: Connection
+        self,
+        descriptor: int,
+        framer: Framer,
+        output: Output,
+        connection: Connection,
+        *,
+        ended: Callable[[], None],
     ) -> None:
         self.descriptor = descriptor
         self._framer = framer
@@ -126,10 +148,10 @@ class Input:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
         self._chunk = _CHUNK
-        # Can the loop tell when there is something to read? Not for files.
-        self._polled = True
+        # What tells when there is something to read; a file always has.
+        self._ears: Ears | None = None
         self._paused = False
-        self.ended = asyncio.Event()
+        self._ended = ended
         self.at_end = False
         # Goes up with everything that is done; stands still while the loop is held up.
         self.turns = 0
@@ -137,21 +159,21 @@ class Input:
         # Held for as long as it takes to read and to understand, never while a tool runs.
         self._turn = threading.Lock()
 
-    def start(self) -> None:
+    def start(self, ears: Ears) -> None:
         """Read from now on."""
         self._output.relieved = self._resume
-        try:
-            self._loop.add_reader(self.descriptor, self.read)
-        except (OSError, NotImplementedError):
-            self._polled = False
-            threading.Thread(target=self._read_file, name="toolhaft-stdin", daemon=True).start()
+        if stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            self._loop.call_soon(self._read_file)
+        else:
+            self._ears = ears
+            ears.listen(self.descriptor, self.read)
 
     @property
     def waiting(self) -> bool:
         """Is there something that somebody should take up by now?"""
         if self.serving:
             return True
-        if self.at_end or self._paused or not self._polled:
+        if self.at_end or self._paused or self._ears is None:
             return False
         return bool(select.select([self.descriptor], [], [], 0)[0])
 
@@ -160,9 +182,12 @@ class Input:
         with self._turn:
             if self.at_end:
                 return
-            data = self._read()
-            if data is None:
+            try:
+                data = os.read(self.descriptor, self._chunk)
+            except BlockingIOError:
                 return
+            except OSError:
+                data = b""
             self._take(data)
         self.serve()
         if not data:
@@ -170,7 +195,7 @@ class Input:
 
     def serve(self) -> None:
         """Act on every frame that is complete."""
-        frames, connection, output = self._framer.frames, self._connection, self._output
+        frames, receive, output = self._framer.frames, self._connection.receive, self._output
         self.serving = True
         output.cork()
         while frames:
@@ -179,20 +204,12 @@ class Input:
                 frame = frames.popleft()
             except IndexError:  # the watch was quicker
                 break
-            connection.act(connection.understand(frame))
+            receive(frame)
         output.uncork()
         self.serving = False
         self.turns += 1
         if output.full:
             self._loop.call_soon_threadsafe(self._pause)
-
-    def _read(self) -> bytes | None:
-        try:
-            return os.read(self.descriptor, self._chunk)
-        except BlockingIOError:
-            return None
-        except OSError:
-            return b""
 
     def _take(self, data: bytes) -> None:
         self._chunk = _LARGE_CHUNK if len(data) >= _CHUNK else _CHUNK
@@ -202,32 +219,25 @@ class Input:
     def _pause(self) -> None:
         if self._output.full and not self._paused:
             self._paused = True
-            if self._polled:
-                self._loop.remove_reader(self.descriptor)
+            if self._ears is not None:
+                self._ears.ignore()
 
     def _resume(self) -> None:
-        if self._paused:
-            self._paused = False
-            if self._polled and not self.at_end:
-                self._loop.add_reader(self.descriptor, self.read)
+        if not self._paused:
+            return
+        self._paused = False
+        if self._ears is None:
+            self._read_file()
+        elif not self.at_end:
+            self._ears.listen(self.descriptor, self.read)
 
     def _end(self) -> None:
-        if self._polled:
-            self._loop.remove_reader(self.descriptor)
-        self.ended.set()
+        if self._ears is not None:
+            self._ears.ignore()
+        self._ended()
 
     def _read_file(self) -> None:
-        """Read what cannot be waited for, on a thread; the loop takes chunk after chunk."""
-        while not self.at_end:
-            data = self._read() or b""
-            taken = threading.Event()
-            self._loop.call_soon_threadsafe(self._take_up, data, taken)
-            taken.wait()
-
-    def _take_up(self, data: bytes, taken: threading.Event) -> None:
-        with self._turn:
-            self._take(data)
-        self.serve()
-        taken.set()
-        if not data:
-            self._end()
+        """A file is read chunk by chunk, one per turn of the loop."""
+        self.read()
+        if not self.at_end and not self._paused:
+            self._loop.call_soon(self._read_file)

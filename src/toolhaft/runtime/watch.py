@@ -67,7 +67,7 @@ class Watch:
                 self._stop()
             turns = self._input.turns
             if turns == seen:
-                self._output.flush()
+                self._output.push()
                 if self._input.waiting:
                     self._stand_in()
             seen = turns
@@ -90,7 +90,7 @@ class Watch:
         self._input.serve()
         while not back.is_set():
             self._look_at_the_clock()
-            self._output.flush()
+            self._output.push()
             if self._input.at_end or self._output.full:
                 back.wait(_POLL)
             elif poll.poll(_POLL * 1000):
