@@ -1,9 +1,9 @@
-"""A first server: two tools, a resource, a template and a prompt."""
+"""A first server: three tools, a resource, a template and a prompt."""
 
 import asyncio
 from typing import Annotated, Literal
 
-from toolhaft import Context, NotFound, Server
+from toolhaft import Complete, Context, NotFound, Server, ToolError
 
 server = Server("demo", version="1.0.0", instructions="Adds numbers and keeps a few notes.")
 
@@ -24,7 +24,18 @@ async def slow(seconds: Annotated[float, "how long to take"], ctx: Context) -> s
         await ctx.progress(step, steps, f"step {step + 1} of {steps}")
         await asyncio.sleep(seconds / steps)
     await ctx.progress(steps, steps)
+    await ctx.log("info", f"slept {seconds} seconds")
     return f"took {seconds} seconds"
+
+
+@server.tool(destructive=True, idempotent=True)
+def write_note(name: str, text: str) -> str:
+    """Write a note, in the place of an older one of the same name."""
+    if not text:
+        raise ToolError(f"the note {name!r} would be empty; pass some text")
+    NOTES[name] = text
+    server.resource_updated(f"notes://{name}")
+    return f"wrote {name}"
 
 
 @server.resource("notes://all")
@@ -33,8 +44,12 @@ def all_notes() -> str:
     return "\n".join(NOTES)
 
 
+def _note_names(typed: str) -> list[str]:
+    return [name for name in NOTES if name.startswith(typed)]
+
+
 @server.resource("notes://{name}")
-def note(name: str) -> str:
+def note(name: Annotated[str, Complete(_note_names)]) -> str:
     """One note."""
     if name not in NOTES:
         raise NotFound(f"no note named {name}")

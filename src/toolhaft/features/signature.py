@@ -105,11 +105,12 @@ class Signature:
             InvalidParams: they are no object.
             ParseError: they are not JSON.
         """
-        text = _NOTHING if raw is UNSET or is_null(raw) else raw
+        if raw is UNSET or (len(raw) == 4 and is_null(raw)):
+            raw = _NOTHING
         try:
-            return asdict(self._decode(text))
+            return asdict(self._decode(raw))
         except msgspec.ValidationError:
-            raise self._explain(text) from None
+            raise self._explain(raw) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise ParseError(f"the arguments are not JSON: {error}") from None
 

@@ -98,11 +98,10 @@ class Output:
     def _structured(self, value: Any, revision: Revision) -> bytes:
         body = encode(value)
         if type(value) is self._scalar:
-            text = b'"%b"' % body
-        else:
-            self._check(body)
-            # A string is its own text; anything else is shown as the JSON it is.
-            text = body if isinstance(value, str) else encode(body.decode())
+            return _scalar(body, revision)
+        self._check(body)
+        # A string is its own text; anything else is shown as the JSON it is.
+        text = body if isinstance(value, str) else encode(body.decode())
         if not revision.structure:
             return _text_only(text)
         is_object = body[:1] == b"{" if self._is_object is None else self._is_object
@@ -125,6 +124,15 @@ class Output:
 _HEAD = b'{"content":[{"type":"text","text":'
 _STRUCTURED = b'}],"structuredContent":'
 _EMPTY = b'{"content":[]}'
+
+
+def _scalar(body: bytes, revision: Revision) -> bytes:
+    """A number or a truth value, whose text is its JSON and needs no escapes."""
+    if not revision.structure:
+        return _text_only(b'"%b"' % body)
+    if revision.any_structure:
+        return b'%b"%b"%b%b}' % (_HEAD, body, _STRUCTURED, body)
+    return b'%b"%b"%b{"result":%b}}' % (_HEAD, body, _STRUCTURED, body)
 
 
 def _text_only(text: bytes) -> bytes:

@@ -100,12 +100,13 @@ class Peer:
 
     def _call(self, id_: Id, name: str, raw: Raw | UnsetType, principal: str | None) -> Call:
         method = self._methods.get(name, _ANY_METHOD)
-        text = _NO_PARAMS if raw is UNSET or is_null(raw) else raw
+        if raw is UNSET or (len(raw) == 4 and is_null(raw)):
+            raw = _NO_PARAMS
         try:
-            params = method.decode(text)
+            params = method.decode(raw)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             # The era, the version and the method come before the shape of the parameters.
-            self._accept(name, _meta(text), principal)
+            self._accept(name, _meta(raw), principal)
             raise _misshapen(error) from None
         meta = params.meta
         if meta is UNSET:

@@ -12,6 +12,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
+from threading import get_ident
 from typing import Any
 
 from msgspec import Struct
@@ -126,10 +127,11 @@ class Connection:
         self._send = send
         self._lane = lane
         self._limits = limits
+        self._most_calls = limits.calls
         self._mask = mask
         self._drained = drained
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
+        self._thread = get_ident()
         self._calls: dict[int | str, Running] = {}
         self._quiet: asyncio.Future[None] | None = None
         self._soon: dict[Hashable, Callable[[], None]] = {}
@@ -145,12 +147,7 @@ class Connection:
 
     def receive(self, frame: Frame) -> Event:
         """Understand a frame and do what it asks for. Never raises, never waits."""
-        if isinstance(frame, TooLong):
-            limit = self._limits.message_bytes
-            error = ParseError(f"message too long: at most {limit} bytes are read")
-            event: Event = Reply(failure(salvage_id(frame.head), error))
-        else:
-            event = self.peer.receive(frame)
+        event = self.peer.receive(frame) if type(frame) is bytes else self._too_long(frame)
         if type(event) is Call:
             self._start(event, None)
         else:
@@ -179,6 +176,12 @@ class Connection:
         for action in actions.values():
             action()
 
+    def _too_long(self, frame: Frame) -> Reply:
+        head = frame.head if isinstance(frame, TooLong) else frame
+        limit = self._limits.message_bytes
+        error = ParseError(f"message too long: at most {limit} bytes are read")
+        return Reply(failure(salvage_id(head), error))
+
     def _on(self, event: Event, batch: Array | None) -> None:
         match event:
             case Call():
@@ -204,23 +207,24 @@ class Connection:
     # Calls
 
     def _start(self, call: Call, batch: Array | None) -> None:
-        if call.id in self._calls:
+        calls = self._calls
+        if call.id in calls:
             error = InvalidRequest("a request with this id is still being answered")
             return self._refuse(call, batch, error)
-        if len(self._calls) >= self._limits.calls:
+        if len(calls) >= self._most_calls:
             return self._refuse(call, batch, InternalError("too many calls at once; wait for some"))
-        running = self._calls[call.id] = Running(self, call, batch)
+        running = calls[call.id] = Running(self, call, batch)
         try:
             outcome = self._handle(running)
         except BaseException as error:
             self._fail(running, error)
             return
-        if isinstance(outcome, _RESULT):
-            self._complete(running, outcome)
-        elif isinstance(outcome, Blocking):
+        if isinstance(outcome, Blocking):
             self._start_blocking(running, outcome)
-        elif threading.get_ident() == self._thread:
-            self.current = running.call
+        elif isinstance(outcome, _RESULT):
+            self._complete(running, outcome)
+        elif get_ident() == self._thread:
+            self.current = call
             self._pump.start(running, outcome)
         else:
             self._loop.call_soon_threadsafe(self._pump.start, running, outcome)
@@ -229,7 +233,7 @@ class Connection:
         self._answer_with(self.peer.fail(call, error), batch)
 
     def _start_blocking(self, running: Running, outcome: Blocking) -> None:
-        if outcome.inline and threading.get_ident() == self._thread:
+        if outcome.inline and get_ident() == self._thread:
             self.current = running.call
             self._work(running, outcome)
         else:
@@ -316,7 +320,7 @@ class Connection:
             running.batch = None
         if running.task is None:
             return
-        if threading.get_ident() == self._thread:
+        if get_ident() == self._thread:
             running.task.cancel()
         else:
             self._loop.call_soon_threadsafe(running.task.cancel)

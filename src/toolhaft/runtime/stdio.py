@@ -197,17 +197,20 @@ class Input:
         """Act on every frame that is complete."""
         frames, receive, output = self._framer.frames, self._connection.receive, self._output
         self.serving = True
-        output.cork()
-        while frames:
-            self.turns += 1
-            try:
-                frame = frames.popleft()
-            except IndexError:  # the watch was quicker
-                break
-            receive(frame)
-        output.uncork()
-        self.serving = False
         self.turns += 1
+        if len(frames) == 1:
+            receive(frames.popleft())
+        elif frames:
+            output.cork()
+            while frames:
+                self.turns += 1
+                try:
+                    frame = frames.popleft()
+                except IndexError:  # the watch was quicker
+                    break
+                receive(frame)
+            output.uncork()
+        self.serving = False
         if output.full:
             self._loop.call_soon_threadsafe(self._pause)
 

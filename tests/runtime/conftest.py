@@ -1,0 +1,26 @@
+"""Servers in processes, ended with the test that started them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.process import Process, command_for, write_server
+
+Serve = Callable[..., Process]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Start a server from its source, with its handshake done unless `opened=False`."""
+    with ExitStack() as stack:
+
+        def start(source: str, how: str = "run", *, opened: bool = True, **options: Any) -> Process:
+            command = command_for(write_server(tmp_path, source), how)
+            process = stack.enter_context(Process(command, cwd=tmp_path, **options))
+            if opened:
+                process.open()
+            return process
+
+        yield start

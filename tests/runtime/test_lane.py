@@ -1,0 +1,134 @@
+"""Threads for plain functions: as many as are needed, never more than allowed."""
+
+import threading
+
+from toolhaft.runtime.lane import Lane
+
+PATIENCE = 5
+
+
+def test_work_runs_on_another_thread() -> None:
+    where: list[int] = []
+    done = threading.Event()
+
+    def work() -> None:
+        where.append(threading.get_ident())
+        done.set()
+
+    Lane(2).submit(work)
+
+    assert done.wait(PATIENCE)
+    assert where != [threading.get_ident()]
+
+
+def test_no_thread_is_started_before_there_is_work() -> None:
+    before = threading.active_count()
+
+    Lane(64)
+
+    assert threading.active_count() == before
+
+
+def test_work_that_blocks_does_not_hold_up_other_work() -> None:
+    lane, gate, done = Lane(4), threading.Event(), threading.Event()
+    for _ in range(3):
+        lane.submit(lambda: gate.wait(PATIENCE) and None)
+
+    lane.submit(done.set)
+
+    assert done.wait(PATIENCE)
+    gate.set()
+
+
+def test_all_threads_can_be_busy_at_once() -> None:
+    lane, together = Lane(8), threading.Barrier(9)
+
+    for _ in range(8):
+        lane.submit(lambda: together.wait(PATIENCE) and None)
+
+    assert together.wait(PATIENCE) >= 0  # it would break if one were missing
+
+
+def test_there_are_never_more_threads_than_allowed() -> None:
+    lane, gate, lock = Lane(3), threading.Event(), threading.Lock()
+    threads: set[int] = set()
+    finished = threading.Semaphore(0)
+
+    def work() -> None:
+        with lock:
+            threads.add(threading.get_ident())
+        gate.wait(PATIENCE)
+        finished.release()
+
+    for _ in range(20):
+        lane.submit(work)
+    gate.set()
+
+    assert all(finished.acquire(timeout=PATIENCE) for _ in range(20))
+    assert len(threads) <= 3
+
+
+def test_a_thread_that_is_free_is_used_again() -> None:
+    lane, names = Lane(64), set()
+    for _ in range(20):
+        done = threading.Event()
+
+        def work(done: threading.Event = done) -> None:
+            names.add(threading.current_thread().name)
+            done.set()
+
+        lane.submit(work)
+        assert done.wait(PATIENCE)
+
+    # A thread counts as free only a moment after its work has said so.
+    assert len(names) < 20
+
+
+def test_work_that_had_to_queue_is_done_in_order() -> None:
+    lane, gate, order, done = Lane(1), threading.Event(), [], threading.Event()
+    lane.submit(lambda: gate.wait(PATIENCE) and None)
+
+    for number in range(10):
+        lane.submit(lambda number=number: order.append(number))  # type: ignore[misc]
+    lane.submit(done.set)
+    gate.set()
+
+    assert done.wait(PATIENCE)
+    assert order == list(range(10))
+
+
+def test_work_may_submit_work() -> None:
+    lane, done = Lane(1), threading.Event()
+
+    lane.submit(lambda: lane.submit(done.set))
+
+    assert done.wait(PATIENCE)
+
+
+def test_many_threads_may_submit_at_once() -> None:
+    lane, finished = Lane(4), threading.Semaphore(0)
+
+    def submit() -> None:
+        for _ in range(100):
+            lane.submit(finished.release)
+
+    submitters = [threading.Thread(target=submit) for _ in range(8)]
+    for submitter in submitters:
+        submitter.start()
+    for submitter in submitters:
+        submitter.join(PATIENCE)
+
+    assert all(finished.acquire(timeout=PATIENCE) for _ in range(800))
+
+
+def test_its_threads_do_not_keep_the_process_alive() -> None:
+    lane, daemon, done = Lane(1), [], threading.Event()
+
+    def work() -> None:
+        daemon.append(threading.current_thread().daemon)
+        done.set()
+
+    lane.submit(work)
+
+    assert done.wait(PATIENCE)
+    assert daemon == [True]

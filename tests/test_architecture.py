@@ -1,0 +1,434 @@
+"""The shape of the source: which layer looks at which, how large things are, where things stand.
+
+Everything is read from the text of the modules; nothing is imported.
+"""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "toolhaft"
+
+MAY_IMPORT = {
+    "words": set(),
+    "protocol": {"words"},
+    "features": {"words", "protocol"},
+    "runtime": {"words", "protocol"},
+    "face": {"words", "protocol", "features", "runtime"},
+}
+WORDS = {"errors", "jsonrpc", "types"}
+# What waits, or gives another answer the next time it is asked.
+WAITS = {
+    "anyio", "asyncio", "concurrent", "fcntl", "io", "multiprocessing", "os", "pathlib", "queue",
+    "random", "secrets", "select", "selectors", "shutil", "signal", "socket", "ssl", "subprocess",
+    "sys", "tempfile", "threading", "time", "urllib", "uuid",
+}  # fmt: skip
+# Types of values that happen to live beside functions that do I/O.
+HARMLESS = {("features/schema.py", "uuid")}
+DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
+LONGEST_MODULE = 500
+LARGEST_CORE = 6000
+EDGES = {"auth", "ext", "testing", "cli"}
+DEPENDENCIES = {"msgspec"}
+
+# asyncio takes as long to load as all the rest together, so what needs it is loaded when it serves.
+IMPORTED_LATER = {
+    ("server.py", "run", ".run"),
+    ("server.py", "serve", ".run"),
+    ("server.py", "handle", ".run"),
+    ("server.py", "_lifespan", ".runtime.lifespan"),
+}
+
+
+class Module(NamedTuple):
+    """One file of the package."""
+
+    path: str  # relative to the package, with slashes
+    text: str
+
+    @property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+    @property
+    def layer(self) -> str:
+        return layer_of(self.path.removesuffix(".py").split("/")[0])
+
+
+class Import(NamedTuple):
+    """An import statement, with the names of the functions it stands in."""
+
+    target: str  # as it is written: "os.path", "..errors", "."
+    names: tuple[str, ...]
+    line: int
+    functions: tuple[str, ...]
+
+
+def modules() -> list[Module]:
+    """The whole package."""
+    return [
+        Module(path.relative_to(SOURCE).as_posix(), path.read_text())
+        for path in sorted(SOURCE.rglob("*.py"))
+    ]
+
+
+def layer_of(top: str) -> str:
+    """The layer that a module or folder at the top of the package belongs to."""
+    if top in WORDS:
+        return "words"
+    return top if top in ("protocol", "features", "runtime") else "face"
+
+
+def imports_of(module: Module) -> list[Import]:
+    """Every import, wherever it stands."""
+    found: list[Import] = []
+    _collect(module.tree, (), found)
+    return found
+
+
+def _collect(node: ast.AST, functions: tuple[str, ...], found: list[Import]) -> None:
+    for child in ast.iter_child_nodes(node):
+        inside = functions
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = (*functions, child.name)
+        elif isinstance(child, ast.Lambda):
+            inside = (*functions, "<lambda>")
+        elif isinstance(child, ast.Import):
+            found += [Import(alias.name, (), child.lineno, functions) for alias in child.names]
+        elif isinstance(child, ast.ImportFrom):
+            target = "." * child.level + (child.module or "")
+            names = tuple(alias.name for alias in child.names)
+            found.append(Import(target, names, child.lineno, functions))
+        _collect(child, inside, found)
+
+
+def tops_of(module: Module, import_: Import) -> set[str]:
+    """What an import names at the top of the package, if it stays inside the package."""
+    if import_.target == "toolhaft" or import_.target.startswith("toolhaft."):
+        inner = import_.target.split(".")[1:]
+        return {inner[0]} if inner else set(import_.names)
+    if not import_.target.startswith("."):
+        return set()
+    dots = len(import_.target) - len(import_.target.lstrip("."))
+    folder = module.path.split("/")[:-1]
+    base = folder[: len(folder) - (dots - 1)]
+    rest = [part for part in import_.target.lstrip(".").split(".") if part]
+    path = base + rest
+    return {path[0]} if path else set(import_.names)
+
+
+def wrong_imports(module: Module) -> Iterator[str]:
+    """Imports that do not point down."""
+    allowed = MAY_IMPORT[module.layer] | {module.layer}
+    for import_ in imports_of(module):
+        for top in tops_of(module, import_):
+            if layer_of(top) not in allowed:
+                yield f"{module.path}:{import_.line}: {module.layer} imports {top}"
+            if top in EDGES and module.path.split("/")[0] not in {top, "__main__.py"}:
+                yield f"{module.path}:{import_.line}: nothing imports the edge {top}"
+
+
+def io_of(module: Module) -> Iterator[str]:
+    """What a module of the core does that waits, or depends on more than its arguments."""
+    for import_ in imports_of(module):
+        top = import_.target.split(".")[0]
+        if top in WAITS and (module.path, top) not in HARMLESS:
+            yield f"{module.path}:{import_.line}: imports {top}"
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
+            yield f"{module.path}:{node.lineno}: awaits"
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+            "open",
+            "input",
+            "print",
+        ):
+            yield f"{module.path}:{node.lineno}: calls {ast.unparse(node.func)}"
+
+
+def dates_of(module: Module) -> Iterator[str]:
+    """Dates in code. Docstrings and comments may mention them."""
+    tree = module.tree
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in docstrings:
+            value = node.value
+            text = value.decode("latin-1") if isinstance(value, bytes) else value
+            if isinstance(text, str) and DATE.search(text):
+                yield f"{module.path}:{node.lineno}: {value!r}"
+
+
+def late_imports(module: Module) -> Iterator[str]:
+    """Imports inside of functions, but for the few that have their reason."""
+    for import_ in imports_of(module):
+        if import_.functions:
+            where = (module.path, import_.functions[0], import_.target)
+            if where not in IMPORTED_LATER:
+                yield f"{module.path}:{import_.line}: {import_.target} in {import_.functions[-1]}"
+
+
+def type_checking_detours(module: Module) -> Iterator[str]:
+    """`if TYPE_CHECKING`, by which a module could look up unseen."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield f"{module.path}:{node.lineno}"
+
+
+def swallowed(module: Module) -> Iterator[str]:
+    """Handlers that take everything and do nothing."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ExceptHandler) and _is_broad(node.type) and _is_empty(node.body):
+            yield f"{module.path}:{node.lineno}: except … pass"
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).endswith("suppress")
+            and any(_is_broad(argument) for argument in node.args)
+        ):
+            yield f"{module.path}:{node.lineno}: suppress"
+
+
+def _is_broad(kind: ast.expr | None) -> bool:
+    if isinstance(kind, ast.Tuple):
+        return any(_is_broad(element) for element in kind.elts)
+    return kind is None or ast.unparse(kind) in ("Exception", "BaseException")
+
+
+def _is_empty(body: list[ast.stmt]) -> bool:
+    return all(
+        isinstance(statement, ast.Pass | ast.Continue)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in body
+    )
+
+
+def foreign(module: Module) -> Iterator[str]:
+    """Imports from outside of the standard library that we do not depend on."""
+    known = sys.stdlib_module_names | DEPENDENCIES | {"toolhaft"}
+    for import_ in imports_of(module):
+        top = import_.target.split(".")[0]
+        if top and top not in known:
+            yield f"{module.path}:{import_.line}: {import_.target}"
+
+
+def all_of(check: object) -> list[str]:
+    """What a check finds in the whole package."""
+    assert callable(check)
+    return [problem for module in modules() for problem in check(module)]
+
+
+# The package
+
+
+def test_there_is_something_to_check() -> None:
+    layers = {module.layer for module in modules()}
+
+    assert layers == {"words", "protocol", "features", "runtime", "face"}
+
+
+def test_imports_point_down() -> None:
+    assert all_of(wrong_imports) == []
+
+
+def test_there_are_no_detours_for_type_checkers() -> None:
+    assert all_of(type_checking_detours) == []
+
+
+def test_the_core_does_no_io() -> None:
+    core = [module for module in modules() if module.layer in ("words", "protocol")]
+
+    assert [problem for module in core for problem in io_of(module)] == []
+
+
+def test_features_do_not_touch_the_outside_world() -> None:
+    sought = {"asyncio", "os", "random", "select", "socket", "subprocess", "sys", "time"}
+    found = [
+        f"{module.path}:{import_.line}: {import_.target}"
+        for module in modules()
+        if module.layer == "features"
+        for import_ in imports_of(module)
+        if import_.target.split(".")[0] in sought
+    ]
+
+    assert found == []
+
+
+def test_only_the_table_knows_revision_dates() -> None:
+    found = [problem for problem in all_of(dates_of) if "protocol/revisions.py" not in problem]
+
+    assert found == []
+    assert len(all_of(dates_of)) == 5
+
+
+def test_imports_stand_at_the_top() -> None:
+    assert all_of(late_imports) == []
+
+
+def test_every_late_import_that_is_allowed_exists() -> None:
+    found = {
+        (module.path, import_.functions[0], import_.target)
+        for module in modules()
+        for import_ in imports_of(module)
+        if import_.functions
+    }
+
+    assert found == IMPORTED_LATER
+
+
+def test_modules_stay_small() -> None:
+    sizes = {module.path: module.text.count("\n") for module in modules()}
+
+    assert {path: size for path, size in sizes.items() if size > LONGEST_MODULE} == {}
+
+
+def test_the_core_stays_small() -> None:
+    core = [module for module in modules() if module.path.split("/")[0] not in EDGES]
+
+    assert sum(module.text.count("\n") for module in core) <= LARGEST_CORE
+
+
+def test_nothing_is_swallowed() -> None:
+    assert all_of(swallowed) == []
+
+
+def test_only_known_packages_are_imported() -> None:
+    assert all_of(foreign) == []
+
+
+def test_msgspec_is_the_only_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    names = [re.match(r"[A-Za-z0-9_.-]+", entry) for entry in project["dependencies"]]
+    assert [name.group() for name in names if name] == ["msgspec"]
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [module.path for module in modules() if not ast.get_docstring(module.tree)]
+
+    assert silent == []
+
+
+# The checks themselves: each can fail
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("errors.py", "from .jsonrpc import x\nfrom .protocol import peer"),
+        ("types/tools.py", "from ..protocol.peer import Peer"),
+        ("types/tools.py", "from .. import server"),
+        ("protocol/peer.py", "from ..features.tools import Tool"),
+        ("protocol/peer.py", "def f():\n    from ..runtime import stdio"),
+        ("protocol/peer.py", "import toolhaft.server"),
+        ("features/tools.py", "from toolhaft.runtime import stdio"),
+        ("features/tools.py", "from ..runtime.connection import Connection"),
+        ("runtime/stdio.py", "from ..features import tools"),
+        ("runtime/stdio.py", "from ..server import Server"),
+        ("server.py", "from .cli import main"),
+        ("run.py", "from . import testing"),
+    ],
+)
+def test_an_import_that_points_up_is_found(path: str, text: str) -> None:
+    assert len(list(wrong_imports(Module(path, text)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("jsonrpc.py", "from .errors import x\nimport re, msgspec"),
+        ("types/tools.py", "from .wire import Wire\nfrom ..errors import E\nfrom . import content"),
+        ("protocol/peer.py", "from ..jsonrpc import x\nfrom .calls import Call"),
+        ("features/tools.py", "from ..protocol.calls import Call\nfrom .registry import Registry"),
+        ("runtime/stdio.py", "from ..protocol.framing import Framer\nimport asyncio"),
+        ("server.py", "from .features.tools import Tool\nfrom .runtime.lane import Lane"),
+        ("cli/run.py", "from ..run import run_stdio\nfrom .target import load"),
+    ],
+)
+def test_an_import_that_points_down_is_not(path: str, text: str) -> None:
+    assert list(wrong_imports(Module(path, text))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import time",
+        "import os.path",
+        "from random import choice",
+        "def f():\n    import asyncio",
+        "async def f():\n    await x",
+        "async def f():\n    async with x: pass",
+        "open('x')",
+    ],
+)
+def test_io_is_found(text: str) -> None:
+    assert len(list(io_of(Module("protocol/peer.py", text)))) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["x = '2025-11-25'", "x = b'since 2025-11-25'", "f(a='2025-11-25')"]
+)
+def test_a_date_in_code_is_found(text: str) -> None:
+    assert len(list(dates_of(Module("features/tools.py", text)))) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ['"""Of 2025-11-25."""', "# 2025-11-25", 'def f():\n    """2025-11-25"""']
+)
+def test_a_date_that_is_only_mentioned_is_not(text: str) -> None:
+    assert list(dates_of(Module("features/tools.py", text))) == []
+
+
+def test_a_late_import_is_found() -> None:
+    text = "class A:\n    async def f(self):\n        if x:\n            from .b import c"
+
+    assert list(late_imports(Module("run.py", text))) == ["run.py:4: .b in f"]
+    assert list(late_imports(Module("run.py", "if x:\n    import os"))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "try:\n    f()\nexcept Exception:\n    pass",
+        "try:\n    f()\nexcept:\n    pass",
+        "while x:\n  try:\n    f()\n  except (ValueError, BaseException):\n    continue",
+        "try:\n    f()\nexcept Exception as e:\n    '''nothing'''",
+        "with contextlib.suppress(Exception):\n    f()",
+    ],
+)
+def test_a_swallowed_exception_is_found(text: str) -> None:
+    assert len(list(swallowed(Module("run.py", text)))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "try:\n    f()\nexcept ValueError:\n    pass",
+        "try:\n    f()\nexcept Exception as e:\n    log(e)",
+        "with suppress(ConnectionError):\n    f()",
+    ],
+)
+def test_an_exception_that_is_handled_is_not(text: str) -> None:
+    assert list(swallowed(Module("run.py", text))) == []
+
+
+def test_a_foreign_package_is_found() -> None:
+    text = "import msgspec\nimport json\nimport pydantic\nfrom . import x"
+
+    assert list(foreign(Module("server.py", text))) == ["server.py:3: pydantic"]
+
+
+def test_a_detour_is_found() -> None:
+    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import x"
+
+    assert list(type_checking_detours(Module("server.py", text))) == ["server.py:2"]

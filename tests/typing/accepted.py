@@ -1,0 +1,120 @@
+# pyright: strict
+"""What users write, and what type checkers must make of it: decorators change no type."""
+
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, assert_type
+
+from toolhaft import (
+    Cache,
+    Client,
+    Complete,
+    Context,
+    Icon,
+    InvalidParams,
+    Limits,
+    NotFound,
+    Server,
+    ToolError,
+    Unsafe,
+    assistant,
+    user,
+)
+from toolhaft.types.prompts import PromptMessage
+
+
+@asynccontextmanager
+async def lifespan(server: Server) -> AsyncGenerator[dict[str, int]]:
+    yield {server.name: 1}
+
+
+server = Server(
+    "typed",
+    version="1.0.0",
+    title="Typed",
+    icons=[Icon(src="https://example.org/icon.png")],
+    lifespan=lifespan,
+    page_size=50,
+    limits=Limits(threads=4),
+    errors="show",
+)
+
+
+@dataclass
+class Point:
+    x: float
+    y: float
+
+
+@server.tool
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+@server.tool(read_only=True, thread=False)
+def middle(one: Point, other: Point) -> Point:
+    return Point((one.x + other.x) / 2, (one.y + other.y) / 2)
+
+
+@server.tool
+async def wait(seconds: Annotated[float, "how long"], ctx: Context) -> str:
+    await ctx.progress(1, 2, "half")
+    await ctx.log("info", {"seconds": seconds})
+    ctx.sync.progress(2)
+    ctx.check()
+    assert_type(ctx.client, Client)
+    assert_type(ctx.client.revision, str)
+    assert_type(ctx.client.can("sampling"), bool)
+    assert_type(ctx.request_id, int | str)
+    assert_type(ctx.cancelled, bool)
+    if seconds < 0:
+        raise ToolError("time does not run backwards")
+    return "done"
+
+
+@server.resource("config://app", cache=Cache(60, "public"))
+def config() -> dict[str, str]:
+    return {"theme": "dark"}
+
+
+@server.resource("user://{name}/{+path}")
+async def file_of(name: str, path: Annotated[str, Unsafe]) -> bytes:
+    if name == "nobody":
+        raise NotFound("nobody has no files")
+    return path.encode()
+
+
+def names(typed: str, given: Mapping[str, str]) -> list[str]:
+    return [name for name in given.values() if name.startswith(typed)]
+
+
+@server.prompt
+def greet(name: Annotated[str, Complete(names)]) -> str:
+    return f"Greet {name}."
+
+
+@server.prompt(title="Talk")
+def talk(style: Literal["short", "long"] = "short") -> list[PromptMessage]:
+    if style == "long":
+        raise InvalidParams("no time")
+    return [user("Hello."), assistant("Hello.")]
+
+
+assert_type(add(1, 2), int)
+assert_type(middle(Point(0, 0), Point(1, 1)), Point)
+assert_type(config(), dict[str, str])
+assert_type(greet("Ada"), str)
+assert_type(talk("short"), list[PromptMessage])
+waiter: Callable[[float, Context], Coroutine[Any, Any, str]] = wait
+reader: Callable[[str, str], Coroutine[Any, Any, bytes]] = file_of
+
+server.add_tool(add, name="plus", replace=True)
+server.remove_tool("plus")
+server.resource_updated("config://app")
+
+
+async def ask() -> None:
+    assert_type(await server.handle(b"{}"), bytes | None)
+    assert_type(await server.handle("{}"), str | None)
+    assert_type(await server.handle({}), dict[str, Any] | None)
