@@ -22,7 +22,7 @@ from .protocol.limits import Limits
 from .protocol.peer import Peer
 from .protocol.ports import LifespanState, Reader, Writer
 from .runtime import descriptors
-from .runtime.connection import Connection
+from .runtime.connection import Connection, Running
 from .runtime.ears import Ears
 from .runtime.lane import Lane
 from .runtime.stderr import log_to_stderr
@@ -68,7 +68,7 @@ async def connected(
     if service.lifespan is not None:
         service.lifespan.join()
     connection = Connection(
-        Peer(service.info, session=session),
+        Peer(service.info, session=session, call=Running),
         service.dispatch,
         send,
         lane=service.lane,

@@ -361,13 +361,13 @@ class Server:
 
     def dispatch(self, exchange: Exchange) -> Outcome:
         """The outcome of a call: the way from the protocol to the features."""
-        handler = self._handlers.get(exchange.call.method)
+        handler = self._handlers.get(exchange.method)
         if handler is None:
-            raise MethodNotFound(f"this server does not offer {shown(exchange.call.method)}")
+            raise MethodNotFound(f"this server does not offer {shown(exchange.method)}")
         if self._middleware:
             return self._through(handler)(exchange)
         lifespan = self.lifespan
-        if lifespan is None or lifespan.entered or exchange.call.method in _AT_ONCE:
+        if lifespan is None or lifespan.entered or exchange.method in _AT_ONCE:
             return handler(exchange)
         return self._later(exchange, handler)
 
@@ -421,7 +421,7 @@ class Server:
         """The handler behind the middleware, the first of which is the outermost."""
 
         async def innermost(exchange: Exchange) -> Result:
-            if self.lifespan is not None and exchange.call.method not in _AT_ONCE:
+            if self.lifespan is not None and exchange.method not in _AT_ONCE:
                 await self.lifespan.wait()
             return await exchange.settle(handler(exchange))
 

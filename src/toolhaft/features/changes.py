@@ -50,19 +50,19 @@ class Changes:
     def subscribe(self, exchange: Exchange) -> Outcome:
         """Answer `resources/subscribe`."""
         require(self._offered() & {"resources"}, "resources")
-        _interests(exchange).uris.add(exchange.call.params.uri)
+        _interests(exchange).uris.add(exchange.params.uri)
         return EmptyResult()
 
     def unsubscribe(self, exchange: Exchange) -> Outcome:
         """Answer `resources/unsubscribe`."""
         require(self._offered() & {"resources"}, "resources")
-        _interests(exchange).uris.discard(exchange.call.params.uri)
+        _interests(exchange).uris.discard(exchange.params.uri)
         return EmptyResult()
 
     async def _listen(self, exchange: Exchange) -> Result:
-        params: ListenParams = exchange.call.params
+        params: ListenParams = exchange.params
         granted, interests = honoured(params.notifications, self._offered())
-        meta: Meta = {SUBSCRIPTION: exchange.call.id}
+        meta: Meta = {SUBSCRIPTION: exchange.id}
 
         def hear(change: Change) -> None:
             if interests.match(change):
@@ -86,7 +86,7 @@ class Changes:
         # result: a client is happy with whichever it knows.
         exchange.notify(
             "notifications/cancelled",
-            Cancelled(request_id=exchange.call.id, reason="the server ends", meta=meta),
+            Cancelled(request_id=exchange.id, reason="the server ends", meta=meta),
         )
         return EmptyResult(meta=meta)
 
@@ -97,6 +97,6 @@ class Changes:
 
 
 def _interests(exchange: Exchange) -> Interests:
-    session = exchange.call.era
+    session = exchange.era
     assert isinstance(session, Session), "these methods are in no other row"
     return session.interests

@@ -37,7 +37,7 @@ class Completing:
     def complete(self, exchange: Exchange) -> Outcome:
         """Answer `completion/complete`."""
         require(self, "completions")
-        params: CompleteParams = exchange.call.params
+        params: CompleteParams = exchange.params
         parameter = self._parameter(params)
         completer = parameter.completer
         if completer is None:

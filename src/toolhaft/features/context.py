@@ -58,17 +58,17 @@ class Context:
     @property
     def request_id(self) -> int | str:
         """The id that the client gave this request."""
-        return self._exchange.call.id
+        return self._exchange.id
 
     @property
     def principal(self) -> str | None:
         """Who is behind the client, if the transport knows."""
-        return self._exchange.call.caller.principal
+        return self._exchange.caller.principal
 
     @property
     def client(self) -> Client:
         """The client and what it can do."""
-        caller = self._exchange.call.caller
+        caller = self._exchange.caller
         info = caller.client
         return Client(
             name=None if info is None else info.name,
@@ -80,7 +80,7 @@ class Context:
     @property
     def cancelled(self) -> bool:
         """Has the client lost interest? Plain functions look here; coroutines are cancelled."""
-        return self._exchange.call.cancelled
+        return self._exchange.cancelled
 
     def check(self) -> None:
         """Raise if the call was cancelled: for loops in plain functions."""
@@ -105,7 +105,7 @@ class Context:
         await self._exchange.drain()
 
     def send_progress(self, done: float, total: float | None, message: str | None) -> None:
-        token = self._exchange.call.meta.progress_token
+        token = self._exchange.meta.progress_token
         # "The progress value MUST increase with each notification."
         if token is UNSET or done <= self._done:
             return
@@ -123,7 +123,7 @@ class Context:
     def send_log(self, level: LogLevel, data: Any, logger: str | None) -> None:
         if level not in LEVELS:
             raise ValueError(f"log level must be one of {', '.join(LEVELS)}, not {level!r}")
-        wanted = self._exchange.call.caller.log_level
+        wanted = self._exchange.caller.log_level
         if wanted is None or LEVELS.index(level) < wanted:
             return
         self._exchange.notify(

@@ -28,7 +28,7 @@ class Lifecycle:
     def initialize(self, exchange: Exchange) -> Outcome:
         """Answer `initialize`; the session has chosen the revision already."""
         return InitializeResult(
-            protocol_version=exchange.call.caller.revision.date,
+            protocol_version=exchange.caller.revision.date,
             capabilities=self._capabilities(),
             server_info=self._info,
             instructions=self._instructions,
@@ -52,5 +52,5 @@ class Lifecycle:
         """Answer `logging/setLevel`."""
         if self._capabilities().logging is UNSET:
             raise MethodNotFound("this server offers no logging")
-        exchange.call.caller.log_level = LEVELS.index(exchange.call.params.level)
+        exchange.caller.log_level = LEVELS.index(exchange.params.level)
         return Result()

@@ -79,11 +79,11 @@ class Prompts:
     def list(self, exchange: Exchange) -> Outcome:
         """Answer `prompts/list`."""
         require(self.registry, "prompts")
-        return self.registry.page(exchange.call, _list)
+        return self.registry.page(exchange, _list)
 
     def get(self, exchange: Exchange) -> Outcome:
         """Answer `prompts/get`."""
-        params = exchange.call.params
+        params = exchange.params
         prompt = self.registry.get(params.name)
         if prompt is None:
             require(self.registry, "prompts")

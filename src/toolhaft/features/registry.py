@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from ..errors import InvalidParams, MethodNotFound, shown
 from ..jsonrpc import encode
-from ..protocol.calls import Call
+from ..protocol.calls import Exchange
 from ..protocol.lowering import lowered
 from ..types.wire import PagedResult
 
@@ -85,7 +85,7 @@ class Registry(Generic[T]):
             self._forget_pages()
         self._changed()
 
-    def page(self, call: Call, build: Callable[[list[T]], PagedResult]) -> bytes:
+    def page(self, call: Exchange, build: Callable[[list[T]], PagedResult]) -> bytes:
         """One page of the list, encoded for the caller, and kept until something changes."""
         revision = call.caller.revision
         cursor: str | None = None if call.params.cursor is UNSET else call.params.cursor

@@ -104,16 +104,16 @@ class Resources:
     def list(self, exchange: Exchange) -> Outcome:
         """Answer `resources/list`."""
         require(self, "resources")
-        return self.direct.page(exchange.call, _list)
+        return self.direct.page(exchange, _list)
 
     def list_templates(self, exchange: Exchange) -> Outcome:
         """Answer `resources/templates/list`."""
         require(self, "resources")
-        return self.templates.page(exchange.call, _list_templates)
+        return self.templates.page(exchange, _list_templates)
 
     def read(self, exchange: Exchange) -> Outcome:
         """Answer `resources/read`. Direct URIs come before templates, templates in order."""
-        uri = exchange.call.params.uri
+        uri = exchange.params.uri
         resource, arguments = self._find(uri)
         for name in resource.signature.contexts:
             arguments[name] = self._context(exchange)

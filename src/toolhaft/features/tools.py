@@ -92,7 +92,7 @@ class Tools:
     def list(self, exchange: Exchange) -> Outcome:
         """Answer `tools/list`."""
         require(self.registry, "tools")
-        revision = exchange.call.caller.revision
+        revision = exchange.caller.revision
 
         def build(tools: list[Tool]) -> ListToolsResult:
             return ListToolsResult(
@@ -101,11 +101,11 @@ class Tools:
                 cache_scope="public",
             )
 
-        return self.registry.page(exchange.call, build)
+        return self.registry.page(exchange, build)
 
     def call(self, exchange: Exchange) -> Outcome:
         """Answer `tools/call`: arguments that do not fit are an answer the model can act on."""
-        params = exchange.call.params
+        params = exchange.params
         tool = self.registry.get(params.name)
         if tool is None:
             require(self.registry, "tools")
@@ -124,14 +124,14 @@ class Tools:
     async def _await(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Result:
         try:
             value = await tool.signature.function(**arguments)
-            return tool.output.render(value, exchange.call.caller.revision)
+            return tool.output.render(value, exchange.caller.revision)
         except BaseException as error:
             return self._explain(exchange, tool, error)
 
     def _run(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Result:
         try:
             value = tool.signature.function(**arguments)
-            return tool.output.render(value, exchange.call.caller.revision)
+            return tool.output.render(value, exchange.caller.revision)
         except BaseException as error:
             return self._explain(exchange, tool, error)
 
@@ -140,7 +140,7 @@ class Tools:
         the client cancelled the call, or the tool awaited what somebody else cancelled."""
         if isinstance(error, ToolError):
             return _failed(error.message)
-        if isinstance(error, McpError) or exchange.call.cancelled:
+        if isinstance(error, McpError) or exchange.cancelled:
             raise error
         return _failed(self._mask(f"tool {tool.name!r}", error))
 

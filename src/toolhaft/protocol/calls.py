@@ -115,9 +115,17 @@ Outcome: TypeAlias = Result | Coroutine[Any, Any, Result] | Blocking
 
 
 class Exchange(Protocol):
-    """A call in progress, as its handler sees it."""
+    """A call in progress, as its handler sees it: the call itself, and what can be done meanwhile.
 
-    call: Call
+    One object for both, for there is one of them for every request."""
+
+    id: Id
+    method: str
+    params: Any
+    caller: Caller
+    era: Era
+    meta: RequestMeta
+    cancelled: bool
 
     def notify(self, method: str, params: Wire) -> None:
         """Send a notification that belongs to this call. From any thread; never waits."""

@@ -5,7 +5,7 @@ was cancelled; drop the call that a `Cancel` names; hand each `Answer` to whoeve
 the same with each event of a `Batch`, and send its answers as one array.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import msgspec
@@ -40,7 +40,7 @@ _cancelled = msgspec.json.Decoder(Cancelled)
 class Peer:
     """One client, of either era or of both at once."""
 
-    __slots__ = ("_methods", "_stateless", "session")
+    __slots__ = ("_make_call", "_methods", "_stateless", "session")
 
     def __init__(
         self,
@@ -48,10 +48,13 @@ class Peer:
         *,
         session: Session | None = None,
         methods: Mapping[str, Method] = METHODS,
+        call: Callable[..., Call] = Call,
     ) -> None:
         self.session = session if session is not None else Session()
         self._stateless = Stateless(info)
         self._methods = methods
+        # What makes a call of a request: a driver may have a class of its own.
+        self._make_call = call
 
     def receive(self, data: bytes, principal: str | None = None) -> Event:
         """What a frame means. Never raises, whatever the bytes."""
@@ -113,12 +116,12 @@ class Peer:
             meta = _NO_META
         caller = self._accept(name, meta, principal)
         if meta.version is not UNSET:
-            return Call(id_, name, params, caller, self._stateless, meta)
+            return self._make_call(id_, name, params, caller, self._stateless, meta)
         session = self.session
         if name == "initialize":
             session.open(params, principal)
             caller = session.caller
-        return Call(id_, name, params, caller, session, meta)
+        return self._make_call(id_, name, params, caller, session, meta)
 
     def _accept(self, name: str, meta: RequestMeta, principal: str | None) -> Caller:
         """Who calls: of which era is told by the version key, which is there or is not."""

@@ -15,19 +15,15 @@ from functools import partial
 from threading import get_ident
 from typing import Any
 
-from msgspec import Struct
-
 from ..errors import InternalError, InvalidRequest, McpError, ParseError
 from ..jsonrpc import failure, salvage_id
 from ..protocol.calls import (
-    Answer,
     Batch,
     Blocking,
     Call,
     Cancel,
     Event,
     Handler,
-    Notice,
     Outcome,
     Reply,
     Result,
@@ -49,38 +45,42 @@ Mask = Callable[[str, BaseException], str]
 _RESULT = (Wire, bytes)
 
 
-class Running(Struct, eq=False):
+class Running(Call, eq=False, kw_only=True):
     """A call in progress: the `Exchange` that its handler sees."""
 
-    connection: "Connection"
-    call: Call
-    batch: "Array | None"
+    connection: "Connection | None" = None
+    batch: "Array | None" = None
     # Only a coroutine that had to wait has one.
     task: "asyncio.Task[None] | None" = None
+
+    @property
+    def _driver(self) -> "Connection":
+        assert self.connection is not None, "a call runs on a connection"
+        return self.connection
 
     def notify(self, method: str, params: Wire) -> None:
         """Send a notification that belongs to this call. From any thread; never waits."""
         # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
         # progress: it "MUST stop after completion".
-        if not self.call.over:
-            self.connection.notify(self.call, method, params)
+        if not self.over:
+            self._driver.notify(self, method, params)
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
         """Do something in a moment, and only once for a key. From any thread."""
-        self.connection.soon((self, key), action)
+        self._driver.soon((self, key), action)
 
     async def drain(self) -> None:
         """Wait until the client has read enough of what was sent."""
-        await self.connection.drain()
+        await self._driver.drain()
 
     async def closing(self) -> None:
         """Wait until the connection is about to end."""
-        await self.connection.closing.wait()
+        await self._driver.closing.wait()
 
     async def settle(self, outcome: Outcome) -> Result:
         """Wait for an outcome, wherever it is computed."""
         if isinstance(outcome, Blocking):
-            return await self.connection.on_thread(outcome)
+            return await self._driver.on_thread(outcome)
         if isinstance(outcome, _RESULT):
             return outcome
         return await outcome
@@ -148,8 +148,8 @@ class Connection:
     def receive(self, frame: Frame) -> Event:
         """Understand a frame and do what it asks for. Never raises, never waits."""
         event = self.peer.receive(frame) if type(frame) is bytes else self._too_long(frame)
-        if type(event) is Call:
-            self._start(event, None)
+        if type(event) is Running:
+            self._start(event)
         else:
             self._on(event, None)
         return event
@@ -184,8 +184,9 @@ class Connection:
 
     def _on(self, event: Event, batch: Array | None) -> None:
         match event:
-            case Call():
-                self._start(event, batch)
+            case Running():
+                event.batch = batch
+                self._start(event)
             case Reply():
                 self._answer_with(event.frame, batch)
             case Cancel():
@@ -195,7 +196,7 @@ class Connection:
                 array = Array(len(event.events), self._send)
                 for part in event.events:
                     self._on(part, array)
-            case Notice() | Answer():
+            case _:  # a notification, or an answer that nobody waits for
                 self._answer_with(None, batch)
 
     def _answer_with(self, frame: bytes | None, batch: Array | None) -> None:
@@ -206,14 +207,15 @@ class Connection:
 
     # Calls
 
-    def _start(self, call: Call, batch: Array | None) -> None:
+    def _start(self, running: Running) -> None:
         calls = self._calls
-        if call.id in calls:
+        if running.id in calls:
             error = InvalidRequest("a request with this id is still being answered")
-            return self._refuse(call, batch, error)
+            return self._refuse(running, error)
         if len(calls) >= self._most_calls:
-            return self._refuse(call, batch, InternalError("too many calls at once; wait for some"))
-        running = calls[call.id] = Running(self, call, batch)
+            return self._refuse(running, InternalError("too many calls at once; wait for some"))
+        calls[running.id] = running
+        running.connection = self
         try:
             outcome = self._handle(running)
         except BaseException as error:
@@ -224,17 +226,17 @@ class Connection:
         elif isinstance(outcome, _RESULT):
             self._complete(running, outcome)
         elif get_ident() == self._thread:
-            self.current = call
+            self.current = running
             self._pump.start(running, outcome)
         else:
             self._loop.call_soon_threadsafe(self._pump.start, running, outcome)
 
-    def _refuse(self, call: Call, batch: Array | None, error: McpError) -> None:
-        self._answer_with(self.peer.fail(call, error), batch)
+    def _refuse(self, running: Running, error: McpError) -> None:
+        self._answer_with(self.peer.fail(running, error), running.batch)
 
     def _start_blocking(self, running: Running, outcome: Blocking) -> None:
         if outcome.inline and get_ident() == self._thread:
-            self.current = running.call
+            self.current = running
             self._work(running, outcome)
         else:
             self._lane.submit(lambda: self._work(running, outcome))
@@ -269,27 +271,27 @@ class Connection:
 
     def _complete(self, running: Running, result: Result) -> None:
         try:
-            frame = self.peer.complete(running.call, result)
+            frame = self.peer.complete(running, result)
         except Exception as error:
             self._fail(running, error)
             return
         self._end(running, frame)
 
     def _fail(self, running: Running, error: BaseException) -> None:
-        if running.call.cancelled:
+        if running.cancelled:
             self._end(running, None)
             return
         if not isinstance(error, McpError):
-            error = InternalError(self._mask(running.call.method, error))
-        self._end(running, self.peer.fail(running.call, error))
+            error = InternalError(self._mask(running.method, error))
+        self._end(running, self.peer.fail(running, error))
 
     def _end(self, running: Running, frame: bytes | None) -> None:
         """The call is over: forget it, and send its answer unless nobody wants it any more."""
-        call, calls = running.call, self._calls
-        call.over = True
-        if calls.get(call.id) is running:
-            del calls[call.id]
-        if call.cancelled:
+        calls = self._calls
+        running.over = True
+        if calls.get(running.id) is running:
+            del calls[running.id]
+        if running.cancelled:
             frame = None
         if running.batch is not None:
             running.batch.settle(frame)
@@ -300,7 +302,7 @@ class Connection:
 
     def _waits(self, running: Running, task: "asyncio.Task[None]") -> None:
         running.task = task
-        if running.call.cancelled:
+        if running.cancelled:
             task.cancel()
 
     # Ends
@@ -308,13 +310,13 @@ class Connection:
     def cancel(self, id_: int | str) -> None:
         """Drop a call: stop it if it can be stopped, and never answer it."""
         running = self._calls.get(id_)
-        if running is None or running.call.method == "initialize":
+        if running is None or running.method == "initialize":
             return
         del self._calls[id_]
         self._cancel(running)
 
     def _cancel(self, running: Running) -> None:
-        running.call.cancelled = running.call.over = True
+        running.cancelled = running.over = True
         if running.batch is not None:
             running.batch.settle(None)
             running.batch = None
