@@ -205,27 +205,23 @@ async def _serve_stdio(
     framer = Framer(service.limits.message_bytes, framing)
     output = Output(wires.output, framer, service.limits.waiting_bytes)
     over = asyncio.Event()
-    async with connected(service, output.send, drained=output.drained) as connection:
-        input_ = Input(wires.input, framer, output, connection, ended=over.set)
 
-        def stop() -> None:
+    def stop() -> None:
+        for watch in watches:
             watch.expect_end()
-            loop.call_soon_threadsafe(over.set)
+        loop.call_soon_threadsafe(over.set)
 
-        watch = Watch(
-            connection,
-            input_,
-            output,
-            stop=stop,
-            seconds_to_end=service.limits.shutdown_seconds,
-        )
-        watches.append(watch)
-        watch.start()
-        input_.start(ears)
-        with _signals(stop):
+    with _signals(stop):
+        async with connected(service, output.send, drained=output.drained) as connection:
+            input_ = Input(wires.input, framer, output, connection, ended=over.set)
+            seconds = service.limits.shutdown_seconds
+            watch = Watch(connection, input_, output, stop=stop, seconds_to_end=seconds)
+            watches.append(watch)
+            watch.start()
+            input_.start(ears)
             await over.wait()
             watch.expect_end()
-    output.flush()
+        output.push()
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from msgspec import UNSET
 from ..errors import InvalidParams, shown
 from ..jsonrpc import encode
 from ..protocol.calls import Exchange, Outcome
+from ..protocol.revisions import Revision
 from ..types.content import Content, Role, TextContent
 from ..types.prompts import GetPromptResult, ListPromptsResult, PromptArgument, PromptMessage
 from ..types.prompts import Prompt as PromptDescription
@@ -108,7 +109,7 @@ class Prompts:
         )
 
 
-def _list(prompts: list[Prompt]) -> ListPromptsResult:
+def _list(prompts: list[Prompt], _revision: Revision) -> ListPromptsResult:
     return ListPromptsResult(
         prompts=[prompt.description for prompt in prompts], ttl_ms=0, cache_scope="public"
     )

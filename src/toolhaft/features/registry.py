@@ -10,6 +10,7 @@ from ..errors import InvalidParams, MethodNotFound, shown
 from ..jsonrpc import encode
 from ..protocol.calls import Exchange
 from ..protocol.lowering import lowered
+from ..protocol.revisions import Revision
 from ..types.wire import PagedResult
 
 T = TypeVar("T")
@@ -85,7 +86,7 @@ class Registry(Generic[T]):
             self._forget_pages()
         self._changed()
 
-    def page(self, call: Exchange, build: Callable[[list[T]], PagedResult]) -> bytes:
+    def page(self, call: Exchange, build: Callable[[list[T], Revision], PagedResult]) -> bytes:
         """One page of the list, encoded for the caller, and kept until something changes."""
         revision = call.caller.revision
         cursor: str | None = None if call.params.cursor is UNSET else call.params.cursor
@@ -94,7 +95,7 @@ class Registry(Generic[T]):
         if page is None:
             version = self._version
             items, after = self._slice(cursor)
-            result = build(items)
+            result = build(items, revision)
             if after is not None:
                 result.next_cursor = after
             page = encode(lowered(result, revision))

@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct
 from ..errors import InvalidParams, NotFound, shown
 from ..jsonrpc import encode
 from ..protocol.calls import Exchange, Outcome
+from ..protocol.revisions import Revision
 from ..protocol.uritemplate import Template
 from ..types.content import Annotations, BlobContents, ResourceContents, TextContents
 from ..types.resources import (
@@ -146,7 +147,7 @@ def _explain(uri: str, error: BaseException) -> NoReturn:
     raise error
 
 
-def _list(resources: list[Resource]) -> ListResourcesResult:
+def _list(resources: list[Resource], _revision: Revision) -> ListResourcesResult:
     return ListResourcesResult(
         resources=[
             resource.description
@@ -158,7 +159,7 @@ def _list(resources: list[Resource]) -> ListResourcesResult:
     )
 
 
-def _list_templates(resources: list[Resource]) -> ListResourceTemplatesResult:
+def _list_templates(resources: list[Resource], _revision: Revision) -> ListResourceTemplatesResult:
     return ListResourceTemplatesResult(
         resource_templates=[
             resource.description

@@ -252,9 +252,15 @@ def _fields(kind: Any) -> list[_Field] | None:
     if dataclasses.is_dataclass(base):
         return [_of_dataclass(field, hints) for field in dataclasses.fields(base)]
     if typing.is_typeddict(base):
-        required: frozenset[str] = base.__required_keys__
-        return [_Field(name, hint, name in required) for name, hint in hints.items()]
+        return [_Field(name, hint, _is_required(base, name, hint)) for name, hint in hints.items()]
     return None
+
+
+def _is_required(kind: Any, name: str, hint: object) -> bool:
+    """Python itself cannot tell where annotations are strings: then the marks are still in them."""
+    if get_origin(hint) is Required:
+        return True
+    return get_origin(hint) is not NotRequired and name in kind.__required_keys__
 
 
 def _of_dataclass(field: "dataclasses.Field[Any]", hints: dict[str, Any]) -> _Field:

@@ -69,6 +69,8 @@ class Signature:
     def __init__(self, function: Callable[..., Any], what: str) -> None:
         self.function = function
         self.what = what
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"{what}: a generator has no result; return a value instead")
         hints = _hints(function, what)
         self.parameters: list[Parameter] = []
         self.contexts: list[str] = []
@@ -167,7 +169,7 @@ class Signature:
             try:
                 read(given[parameter.name], parameter.type)
             except msgspec.ValidationError as error:
-                problems.append(_in_words(parameter.name, str(error)))
+                problems.append(_in_words(parameter, str(error)))
         known = {parameter.name for parameter in self.parameters}
         takes = ", ".join(sorted(known)) or "no arguments"
         problems += [
@@ -186,7 +188,7 @@ def _convert(value: object, kind: Any) -> object:
     return msgspec.convert(value, kind, strict=False)
 
 
-def _in_words(name: str, problem: str) -> str:
+def _in_words(parameter: Parameter, problem: str) -> str:
     """msgspec's message, in the words of JSON and with the path in front."""
     what, _, path = problem.partition(" - at `$")
     words = _QUOTED.sub(
@@ -195,7 +197,10 @@ def _in_words(name: str, problem: str) -> str:
         ),
         what,
     )
-    return f"{name}{path.rstrip('`')}: {words[:1].lower()}{words[1:]}"
+    choices = schema_of(parameter.type).get("enum") if "enum value" in words else None
+    if choices is not None:
+        words += f"; expected one of {', '.join(str(choice) for choice in choices)}"
+    return f"{parameter.name}{path.rstrip('`')}: {words[:1].lower()}{words[1:]}"
 
 
 def _field(default: Any) -> Any:

@@ -92,16 +92,7 @@ class Tools:
     def list(self, exchange: Exchange) -> Outcome:
         """Answer `tools/list`."""
         require(self.registry, "tools")
-        revision = exchange.caller.revision
-
-        def build(tools: list[Tool]) -> ListToolsResult:
-            return ListToolsResult(
-                tools=[tool.describe(revision) for tool in tools],
-                ttl_ms=0,
-                cache_scope="public",
-            )
-
-        return self.registry.page(exchange, build)
+        return self.registry.page(exchange, _list)
 
     def call(self, exchange: Exchange) -> Outcome:
         """Answer `tools/call`: arguments that do not fit are an answer the model can act on."""
@@ -143,6 +134,12 @@ class Tools:
         if isinstance(error, McpError) or exchange.cancelled:
             raise error
         return _failed(self._mask(f"tool {tool.name!r}", error))
+
+
+def _list(tools: list[Tool], revision: Revision) -> ListToolsResult:
+    return ListToolsResult(
+        tools=[tool.describe(revision) for tool in tools], ttl_ms=0, cache_scope="public"
+    )
 
 
 def _failed(text: str) -> CallToolResult:

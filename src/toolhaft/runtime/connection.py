@@ -9,6 +9,7 @@ the thread of the watch (`watch.py`). Only one of them does at a time.
 
 import asyncio
 import logging
+import os
 import threading
 from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
@@ -34,6 +35,7 @@ from ..protocol.interests import Change
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
 from ..types.wire import Wire
+from .descriptors import is_copy
 from .lane import Lane
 from .pump import Pump
 
@@ -287,6 +289,8 @@ class Connection:
 
     def _end(self, running: Running, frame: bytes | None) -> None:
         """The call is over: forget it, and send its answer unless nobody wants it any more."""
+        if is_copy():  # the tool has forked; the other process is the server
+            os._exit(0)
         calls = self._calls
         running.over = True
         if calls.get(running.id) is running:
@@ -301,6 +305,8 @@ class Connection:
             self._loop.call_soon_threadsafe(self._settle_quiet)
 
     def _waits(self, running: Running, task: "asyncio.Task[None]") -> None:
+        if is_copy():
+            os._exit(0)
         running.task = task
         if running.cancelled:
             task.cancel()
