@@ -13,7 +13,7 @@ async def timed(exchange: Exchange, call: Next) -> Result:
     try:
         return await call(exchange)
     finally:
-        log.info("%s took %.6f s", exchange.call.method, time.perf_counter() - begun)
+        log.info("%s took %.6f s", exchange.method, time.perf_counter() - begun)
 
 
 server = Server("timed", version="1.0.0", middleware=[timed])

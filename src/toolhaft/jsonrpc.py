@@ -192,7 +192,7 @@ def _members(data: bytes) -> Iterator[tuple[bytes, int]]:
 def salvage_id(data: bytes) -> Id | UnsetType:
     """The id of a request whose text is broken or cut off, if it stands there beyond doubt."""
     head = data[:_SALVAGE]
-    starts = [start for key, start in _members(head) if key == b'"id"']
+    starts = [start for key, start in _members(head) if _is_id(key)]
     if len(starts) != 1:
         return UNSET
     value = _ID_VALUE.match(head, starts[0])
@@ -203,6 +203,16 @@ def salvage_id(data: bytes) -> Id | UnsetType:
     except (msgspec.MsgspecError, UnicodeError):
         return UNSET
     return id_ if type(id_) in (int, str) else UNSET
+
+
+def _is_id(key: bytes) -> bool:
+    """Does a key, which may be spelled with escapes, mean `id`?"""
+    if b"\\" not in key:
+        return key == b'"id"'
+    try:
+        return bool(_decode_anything(key) == "id")
+    except (msgspec.MsgspecError, UnicodeError):
+        return False
 
 
 def is_null(raw: Raw) -> bool:

@@ -63,6 +63,7 @@ async def connected(
     *,
     session: Session | None = None,
     drained: Callable[[], Awaitable[None]] | None = None,
+    throttle: Callable[[], None] | None = None,
 ) -> AsyncGenerator[Connection]:
     """A connection that lives as long as the block, within the service's lifespan."""
     if service.lifespan is not None:
@@ -75,6 +76,7 @@ async def connected(
         limits=service.limits,
         mask=service.mask,
         drained=drained,
+        throttle=throttle,
     )
     leave = service.changes.join(connection.heard)
     try:
@@ -212,7 +214,9 @@ async def _serve_stdio(
         loop.call_soon_threadsafe(over.set)
 
     with _signals(stop):
-        async with connected(service, output.send, drained=output.drained) as connection:
+        async with connected(
+            service, output.send, drained=output.drained, throttle=output.throttle
+        ) as connection:
             input_ = Input(wires.input, framer, output, connection, ended=over.set)
             seconds = service.limits.shutdown_seconds
             watch = Watch(connection, input_, output, stop=stop, seconds_to_end=seconds)
@@ -221,6 +225,7 @@ async def _serve_stdio(
             input_.start(ears)
             await over.wait()
             watch.expect_end()
+            output.end()
         output.push()
 
 

@@ -127,7 +127,7 @@ CHOICES: list[tuple[Any, dict[str, Any]]] = [
     (Level, {"type": "integer", "enum": [1, 2]}),
     (Mixed, {"type": ["integer", "string"], "enum": [1, "two"]}),
     (int | None, {"type": ["integer", "null"]}),
-    (Optional[str], {"type": ["string", "null"]}),
+    (Optional[str], {"type": ["string", "null"]}),  # noqa: UP045 - the old spelling counts too
     (int | str | None, {"type": ["integer", "string", "null"]}),
     (int | Any, {}),
     (

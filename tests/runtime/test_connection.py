@@ -293,7 +293,7 @@ async def test_middleware_that_raises_fails_its_call_only(
     kind: type[BaseException], caplog: pytest.LogCaptureFixture
 ) -> None:
     async def guard(exchange: Exchange, call: Next) -> Result:
-        if exchange.call.method == "tools/call":
+        if exchange.method == "tools/call":
             raise kind("secret")
         return await call(exchange)
 
@@ -315,7 +315,7 @@ async def test_middleware_sees_every_method_from_the_outside_in() -> None:
 
     def layer(name: str) -> Any:
         async def middleware(exchange: Exchange, call: Next) -> Result:
-            seen.append((name, exchange.call.method))
+            seen.append((name, exchange.method))
             return await call(exchange)
 
         return middleware

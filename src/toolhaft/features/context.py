@@ -105,6 +105,7 @@ class Context:
         await self._exchange.drain()
 
     def send_progress(self, done: float, total: float | None, message: str | None) -> None:
+        """What both forms of `progress` do."""
         token = self._exchange.meta.progress_token
         # "The progress value MUST increase with each notification."
         if token is UNSET or done <= self._done:
@@ -121,6 +122,7 @@ class Context:
         )
 
     def send_log(self, level: LogLevel, data: Any, logger: str | None) -> None:
+        """What both forms of `log` do."""
         if level not in LEVELS:
             raise ValueError(f"log level must be one of {', '.join(LEVELS)}, not {level!r}")
         wanted = self._exchange.caller.log_level

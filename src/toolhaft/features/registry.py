@@ -1,5 +1,6 @@
 """The ordered store behind every list: stable pages, and one place that knows of changes."""
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sized
 from typing import Generic, TypeVar
@@ -17,6 +18,7 @@ T = TypeVar("T")
 
 # Encoded pages kept per list: every revision's first pages, with room to spare.
 _KEPT_PAGES = 64
+_CURSOR = re.compile(r"(?P<what>[a-z]+)-(?P<ordinal>[0-9a-f]{1,16})")
 
 
 def require(collection: Sized, what: str) -> None:
@@ -120,12 +122,11 @@ class Registry(Generic[T]):
 
     def _read_cursor(self, cursor: str) -> int:
         """The ordinal after which the next page begins. Nothing is remembered of pages given."""
-        head, _, ordinal = cursor.rpartition("-")
-        try:
-            if head == self._what and 0 < int(ordinal, 16) <= self._ordinal:
-                return int(ordinal, 16)
-        except ValueError:
-            pass
+        given = _CURSOR.fullmatch(cursor)
+        if given is not None and given["what"] == self._what:
+            ordinal = int(given["ordinal"], 16)
+            if 0 < ordinal <= self._ordinal:
+                return ordinal
         raise InvalidParams(
             f"params.cursor: {shown(cursor)} is not a cursor of this list; pass `nextCursor` as it "
             "was given, or leave it out to begin"

@@ -125,6 +125,8 @@ class _Builder:
 
     def __init__(self) -> None:
         self.shared: dict[str, Schema] = {}
+        # Names in `$defs`, by the type they stand for.
+        self._names: dict[object, str] = {}
         self._inside: list[object] = []
         self._recursive: set[object] = set()
 
@@ -205,10 +207,9 @@ class _Builder:
         return self._of_fields(annotation, fields)
 
     def _of_fields(self, annotation: object, fields: "list[_Field]") -> Schema:
-        name = _name(annotation)
         if annotation in self._inside:
             self._recursive.add(annotation)
-            return {"$ref": f"#/$defs/{name}"}
+            return {"$ref": f"#/$defs/{self._shared_name(annotation)}"}
         self._inside.append(annotation)
         properties: Schema = {}
         for field in fields:
@@ -221,9 +222,18 @@ class _Builder:
         if required:
             schema["required"] = required
         if annotation in self._recursive:
+            name = self._shared_name(annotation)
             self.shared[name] = schema
             return {"$ref": f"#/$defs/{name}"}
         return schema
+
+    def _shared_name(self, annotation: object) -> str:
+        """A name for a type that contains itself: its own, unless another type has it."""
+        if annotation not in self._names:
+            name, others = _name(annotation), len(self._names)
+            taken = name in self._names.values()
+            self._names[annotation] = f"{name}{others + 1}" if taken else name
+        return self._names[annotation]
 
 
 class _Field(typing.NamedTuple):
@@ -271,6 +281,9 @@ def _of_dataclass(field: "dataclasses.Field[Any]", hints: dict[str, Any]) -> _Fi
 
 
 def _choices(values: tuple[Any, ...]) -> Schema:
+    for value in values:
+        if type(value) not in _JSON_TYPES:
+            raise UnknownType(f"the choice {value!r} is not a JSON value")
     kinds = list(dict.fromkeys(_JSON_TYPES[type(value)] for value in values))
     return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": list(values)}
 

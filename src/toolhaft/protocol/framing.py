@@ -7,13 +7,15 @@ the limit is ever held.
 
 import re
 from collections import deque
+from operator import methodcaller
 from typing import Literal, TypeAlias
 
 FramingName: TypeAlias = Literal["auto", "lines", "content-length"]
 
 _HEADER = re.compile(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*", re.IGNORECASE)
-_CARRIAGE_RETURN = 0x0D
+# A line without what may stand around a message.
+_bare = methodcaller("strip", b" \t\r")
 # As much of a message that is skipped as is kept, to find its id in.
 _HEAD = 65536
 
@@ -56,11 +58,10 @@ class Framer:
             and not self._buffer
             and self._skipped is None
             and data[-1:] == b"\n"
-            and _CARRIAGE_RETURN not in data
             and len(data) <= self._limit
         ):
             # Whole lines and nothing else, which is how clients write.
-            self.frames += filter(None, data.split(b"\n"))
+            self.frames += filter(None, map(_bare, data.split(b"\n")))
             return
         self._buffer += data
         self._cut(at_end=not data)
@@ -76,7 +77,7 @@ class Framer:
             return
         if self._framing == "lines":
             while (line := self._take_line(at_end=at_end)) is not None:
-                if isinstance(line, TooLong) or (line := line.strip(b" \t\r")):
+                if isinstance(line, TooLong) or (line := _bare(line)):
                     self.frames.append(line)
         else:
             while (body := self._take_body(at_end=at_end)) is not None:

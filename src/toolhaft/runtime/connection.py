@@ -12,6 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable, Hashable
+from contextvars import copy_context
 from functools import partial
 from threading import get_ident
 from typing import Any
@@ -123,6 +124,7 @@ class Connection:
         limits: Limits,
         mask: Mask,
         drained: Callable[[], Awaitable[None]] | None = None,
+        throttle: Callable[[], None] | None = None,
     ) -> None:
         self.peer = peer
         self._handle = handle
@@ -132,9 +134,12 @@ class Connection:
         self._most_calls = limits.calls
         self._mask = mask
         self._drained = drained
+        self._throttle = throttle if throttle is not None else _go_on
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
         self._calls: dict[int | str, Running] = {}
+        # Those on a thread, until the thread is done with them, whether they are wanted or not.
+        self._blocking: set[Running] = set()
         self._quiet: asyncio.Future[None] | None = None
         self._soon: dict[Hashable, Callable[[], None]] = {}
         self._soon_lock = threading.Lock()
@@ -214,8 +219,6 @@ class Connection:
         if running.id in calls:
             error = InvalidRequest("a request with this id is still being answered")
             return self._refuse(running, error)
-        if len(calls) >= self._most_calls:
-            return self._refuse(running, InternalError("too many calls at once; wait for some"))
         calls[running.id] = running
         running.connection = self
         try:
@@ -223,10 +226,14 @@ class Connection:
         except BaseException as error:
             self._fail(running, error)
             return
-        if isinstance(outcome, Blocking):
-            self._start_blocking(running, outcome)
-        elif isinstance(outcome, _RESULT):
+        if isinstance(outcome, _RESULT):
             self._complete(running, outcome)
+        elif len(calls) > self._most_calls:
+            if not isinstance(outcome, Blocking):
+                outcome.close()
+            self._fail(running, InternalError("too many calls at once; wait for some of them"))
+        elif isinstance(outcome, Blocking):
+            self._start_blocking(running, outcome)
         elif get_ident() == self._thread:
             self.current = running
             self._pump.start(running, outcome)
@@ -237,15 +244,27 @@ class Connection:
         self._answer_with(self.peer.fail(running, error), running.batch)
 
     def _start_blocking(self, running: Running, outcome: Blocking) -> None:
+        # What a call sets in a context variable is its own, as it is for a coroutine.
+        enter = copy_context().run
         if outcome.inline and get_ident() == self._thread:
             self.current = running
-            self._work(running, outcome)
-        else:
-            self._lane.submit(lambda: self._work(running, outcome))
+            self._work(running, outcome, enter)
+            return
+        self._blocking.add(running)
+        self._lane.submit(lambda: self._work_on_thread(running, outcome, enter))
 
-    def _work(self, running: Running, outcome: Blocking) -> None:
+    def _work_on_thread(
+        self, running: Running, outcome: Blocking, enter: Callable[..., Any]
+    ) -> None:
+        self._work(running, outcome, enter)
+        self._blocking.discard(running)
+        if self._quiet is not None:
+            self._loop.call_soon_threadsafe(self._settle_quiet)
+        self._throttle()
+
+    def _work(self, running: Running, outcome: Blocking, enter: Callable[..., Any]) -> None:
         try:
-            result = outcome.work()
+            result = enter(outcome.work)
         except BaseException as error:
             self._fail(running, error)
         else:
@@ -254,6 +273,7 @@ class Connection:
     async def on_thread(self, outcome: Blocking) -> Result:
         """The result of plain work, for those who wait for it on the loop."""
         done: asyncio.Future[Result] = self._loop.create_future()
+        enter = copy_context().run
 
         def settle(set_: Callable[[Any], None], value: Any) -> None:
             if not done.done():
@@ -261,7 +281,7 @@ class Connection:
 
         def work() -> None:
             try:
-                result = outcome.work()
+                result = enter(outcome.work)
             except BaseException as error:
                 problem = _harmless(error)
                 self._loop.call_soon_threadsafe(settle, done.set_exception, problem)
@@ -301,7 +321,7 @@ class Connection:
             running.batch.settle(frame)
         elif frame is not None:
             self._send(frame)
-        if self._quiet is not None and not self._calls:
+        if self._quiet is not None:
             self._loop.call_soon_threadsafe(self._settle_quiet)
 
     def _waits(self, running: Running, task: "asyncio.Task[None]") -> None:
@@ -334,20 +354,27 @@ class Connection:
             self._loop.call_soon_threadsafe(running.task.cancel)
 
     async def close(self, grace: float) -> None:
-        """End: subscriptions complete, other calls get a moment, the rest is cancelled."""
+        """End: subscriptions complete, other calls get a moment, the rest is cancelled, and plain
+        functions get another moment to notice."""
         self.closing.set()
-        if self._calls:
-            self._quiet = self._loop.create_future()
-            await asyncio.wait([self._quiet], timeout=grace)
+        await self._be_quiet(grace)
         for running in list(self._calls.values()):
             self._cancel(running)
         self._calls.clear()
-        self._quiet = None
         await self._pump.close(grace)
+        await self._be_quiet(grace)
+
+    async def _be_quiet(self, seconds: float) -> None:
+        """Wait until nothing runs any more, but not for long."""
+        if self._calls or self._blocking:
+            self._quiet = self._loop.create_future()
+            await asyncio.wait([self._quiet], timeout=seconds)
+            self._quiet = None
 
     def _settle_quiet(self) -> None:
-        if self._quiet is not None and not self._quiet.done() and not self._calls:
-            self._quiet.set_result(None)
+        quiet = self._quiet
+        if not (quiet is None or quiet.done() or self._calls or self._blocking):
+            quiet.set_result(None)
 
     # What goes out
 
@@ -359,6 +386,10 @@ class Connection:
         """Wait until the client has read enough of what was sent."""
         if self._drained is not None:
             await self._drained()
+
+
+def _go_on() -> None:
+    """Most transports hold nobody back."""
 
 
 def _harmless(error: BaseException) -> Exception:

@@ -22,19 +22,26 @@ class Lane:
         # A token for each thread that waits. Tokens and work are taken without a lock; should a
         # token ever be stale, all threads were busy, and there are as many as there may be.
         self._idle: deque[None] = deque()
+        # Made with the first work, so that a server can be made before a process forks.
         self._pipe: tuple[int, int] | None = None
+        self._lock = threading.Lock()
 
     def submit(self, work: Work) -> None:
         """Run it soon, on whichever thread is free. The work must not raise."""
-        if self._pipe is None:
-            self._pipe = os.pipe()
+        pipe = self._pipe if self._pipe is not None else self._open()
         if not self._take_token() and self._threads < self._size:
             self._threads += 1
             name = f"toolhaft-tool-{self._threads}"
             threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
             return
         self._work.append(work)
-        os.write(self._pipe[1], b"-")
+        os.write(pipe[1], b"-")
+
+    def _open(self) -> tuple[int, int]:
+        with self._lock:
+            if self._pipe is None:
+                self._pipe = os.pipe()
+            return self._pipe
 
     def _take_token(self) -> bool:
         try:

@@ -25,7 +25,8 @@ class Lifespan:
     @property
     def entered(self) -> bool:
         """May calls begin?"""
-        return self._entered is not None and self._entered.done()
+        entered = self._entered
+        return entered is not None and entered.done() and entered.exception() is None
 
     def join(self) -> None:
         """Somebody serves: enter, if nobody has yet. Does not wait."""

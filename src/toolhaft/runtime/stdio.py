@@ -14,8 +14,8 @@ from .ears import Ears
 
 _CHUNK: Final = 65536
 _LARGE_CHUNK: Final = 1024 * 1024
-# While answers are gathered, no more than these are held back.
-_GATHERED: Final = 256
+# While answers are gathered, no more than this is held back.
+_GATHERED: Final = 65536
 
 
 class Output:
@@ -33,10 +33,12 @@ class Output:
         self._frames: list[bytes] = []
         # What the descriptor did not take.
         self._left: memoryview | None = None
-        # How much has come since, about.
+        # How many bytes the frames have, about.
         self._held = 0
         self._watched = False
         self._room: list[asyncio.Future[None]] = []
+        self._roomy = threading.Event()
+        self._ending = False
         # Called on the loop when there is room again.
         self.relieved: Callable[[], None] | None = None
         mode = os.fstat(descriptor).st_mode
@@ -52,9 +54,8 @@ class Output:
     def send(self, frame: bytes) -> None:
         """Send a frame, now or as soon as the client reads."""
         self._frames.append(frame)
-        if self._left is not None:
-            self._held += len(frame)
-        elif not self._corked or len(self._frames) > _GATHERED:
+        self._held += len(frame)
+        if self._left is None and (not self._corked or self._held > _GATHERED):
             self.flush()
 
     def cork(self) -> None:
@@ -83,10 +84,22 @@ class Output:
 
     async def drained(self) -> None:
         """Wait until there is room."""
-        while self.full:
+        while self.full and not self._ending:
             room = self._loop.create_future()
             self._room.append(room)
             await room
+
+    def throttle(self) -> None:
+        """For tool threads, after they have sent: wait until there is room."""
+        if self.full:
+            self._roomy.clear()
+            if self.full and not self._ending:
+                self._roomy.wait()
+
+    def end(self) -> None:
+        """Hold nobody back any more."""
+        self._ending = True
+        self._make_room()
 
     def _flush(self) -> None:
         frames, self._frames = self._frames, []
@@ -119,12 +132,16 @@ class Output:
             self._watched = False
             self._loop.remove_writer(self._descriptor)
         if self._left is None or len(self._left) + self._held <= self._high // 4:
-            for room in self._room:
-                if not room.done():
-                    room.set_result(None)
-            self._room.clear()
+            self._make_room()
             if self.relieved is not None:
                 self.relieved()
+
+    def _make_room(self) -> None:
+        self._roomy.set()
+        for room in self._room:
+            if not room.done():
+                room.set_result(None)
+        self._room.clear()
 
 
 class Input:
@@ -190,7 +207,7 @@ class Input:
                 data = b""
             self._take(data)
         self.serve()
-        if not data:
+        if not data and not self._framer.frames:
             self._loop.call_soon_threadsafe(self._end)
 
     def serve(self) -> None:
@@ -202,7 +219,7 @@ class Input:
             receive(frames.popleft())
         elif frames:
             output.cork()
-            while frames:
+            while frames and not output.full:
                 self.turns += 1
                 try:
                     frame = frames.popleft()
@@ -211,7 +228,7 @@ class Input:
                 receive(frame)
             output.uncork()
         self.serving = False
-        if output.full:
+        if output.full and not self._paused:
             self._loop.call_soon_threadsafe(self._pause)
 
     def _take(self, data: bytes) -> None:
@@ -220,7 +237,9 @@ class Input:
         self.at_end = not data
 
     def _pause(self) -> None:
-        if self._output.full and not self._paused:
+        if not self._output.full:
+            self._catch_up()
+        elif not self._paused:
             self._paused = True
             if self._ears is not None:
                 self._ears.ignore()
@@ -229,10 +248,17 @@ class Input:
         if not self._paused:
             return
         self._paused = False
-        if self._ears is None:
-            self._read_file()
-        elif not self.at_end:
+        if not self.at_end and self._ears is not None:
             self._ears.listen(self.descriptor, self.read)
+        self._catch_up()
+        if self._ears is None and not self.at_end:
+            self._loop.call_soon(self._read_file)
+
+    def _catch_up(self) -> None:
+        """Serve what had to wait for the client to read."""
+        self.serve()
+        if self.at_end and not self._framer.frames:
+            self._end()
 
     def _end(self) -> None:
         if self._ears is not None:
