@@ -95,7 +95,7 @@ async def serve_streams(service: Service, reader: Reader, writer: Writer) -> Non
     framer = Framer(service.limits.message_bytes)
 
     def send(frame: bytes) -> None:
-        data = framer.wrap([frame])
+        data = b"".join(framer.wrap([frame]))
         if threading.get_ident() == thread:
             writer.write(data)
         else:

@@ -4,19 +4,18 @@ asyncio takes as long to import as all the rest together. So what needs it is im
 serves, in four functions here, and nowhere else in the package.
 """
 
-import inspect
 import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from importlib import import_module
 from typing import Any, Literal, TypeVar, overload
 
 from msgspec import UNSET
 
 from .errors import MethodNotFound, shown
+from .features.authoring import name_of, summary_of, version_of
 from .features.changes import Changes
 from .features.completing import Completing
 from .features.context import Context
@@ -24,7 +23,7 @@ from .features.lifecycle import Lifecycle
 from .features.prompts import Prompt, Prompts
 from .features.registry import Registry
 from .features.resources import Cache, Resource, Resources
-from .features.tools import Tool, Tools
+from .features.tools import Tool, Tools, hints
 from .protocol.calls import Exchange, Handler, Middleware, Next, Outcome, Result
 from .protocol.framing import FramingName
 from .protocol.handshake import Session
@@ -34,7 +33,6 @@ from .protocol.ports import LifespanState, Reader, Writer
 from .runtime.lane import Lane
 from .types.content import Annotations
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
-from .types.tools import ToolAnnotations
 from .types.wire import Icon, Implementation, Meta
 
 log = logging.getLogger(__name__)
@@ -83,7 +81,7 @@ class Server:
         self.limits = limits if limits is not None else Limits()
         self.info = Implementation(
             name=name,
-            version=version if version is not None else _version_of(_caller()),
+            version=version if version is not None else version_of(_caller()),
             title=_given(title),
             description=_given(description),
             website_url=_given(website_url),
@@ -173,10 +171,10 @@ class Server:
         """
         tool = Tool(
             function,
-            name=name if name is not None else _name_of(function),
+            name=name if name is not None else name_of(function),
             title=title,
-            description=description if description is not None else _summary(function),
-            annotations=_hints(read_only, destructive, idempotent, open_world),
+            description=description if description is not None else summary_of(function),
+            annotations=hints(read_only, destructive, idempotent, open_world),
             icons=list(icons) or None,
             meta=meta,
             inline=not thread,
@@ -253,9 +251,9 @@ class Server:
         resource = Resource(
             function,
             uri,
-            name=name if name is not None else _name_of(function),
+            name=name if name is not None else name_of(function),
             title=title,
-            description=description if description is not None else _summary(function),
+            description=description if description is not None else summary_of(function),
             mime_type=mime_type,
             size=size,
             icons=list(icons) or None,
@@ -312,9 +310,9 @@ class Server:
         """Register a prompt. Raises as `add_tool` does."""
         prompt = Prompt(
             function,
-            name=name if name is not None else _name_of(function),
+            name=name if name is not None else name_of(function),
             title=title,
-            description=description if description is not None else _summary(function),
+            description=description if description is not None else summary_of(function),
             icons=list(icons) or None,
             meta=meta,
             inline=not thread,
@@ -464,53 +462,6 @@ def _given(text: str | None) -> Any:
     return UNSET if text is None else text
 
 
-def _name_of(function: Callable[..., Any]) -> str:
-    target: Any = function
-    while hasattr(target, "func"):  # functools.partial
-        target = target.func
-    name = getattr(target, "__name__", None) or type(target).__name__
-    if name == "<lambda>":
-        raise TypeError("a lambda has no name; pass name=…")
-    return str(name)
-
-
-def _summary(function: Callable[..., Any]) -> str | None:
-    """The first paragraph of the docstring, on one line."""
-    if not inspect.isroutine(function) and not hasattr(function, "__name__"):
-        return None
-    doc = inspect.getdoc(function)
-    return " ".join(doc.partition("\n\n")[0].split()) or None if doc else None
-
-
-def _hints(
-    read_only: bool | None,
-    destructive: bool | None,
-    idempotent: bool | None,
-    open_world: bool | None,
-) -> ToolAnnotations | None:
-    given = {
-        "read_only_hint": read_only,
-        "destructive_hint": destructive,
-        "idempotent_hint": idempotent,
-        "open_world_hint": open_world,
-    }
-    known: dict[str, Any] = {name: hint for name, hint in given.items() if hint is not None}
-    return ToolAnnotations(**known) if known else None
-
-
 def _caller() -> dict[str, Any]:
     """The globals of the module that makes a `Server`."""
     return sys._getframe(2).f_globals  # pyright: ignore[reportPrivateUsage]
-
-
-def _version_of(caller: dict[str, Any]) -> str:
-    """The version of the distribution that the author's module is part of, if it is."""
-    package = str(caller.get("__name__", "__main__")).partition(".")[0]
-    if package == "__main__" or caller.get("__package__") in (None, ""):
-        return "0.0.0"
-    # Loaded only here, for it takes as long as the rest of the library together.
-    metadata = import_module("importlib.metadata")
-    try:
-        return str(metadata.version(package))
-    except metadata.PackageNotFoundError:
-        return "0.0.0"

@@ -147,3 +147,20 @@ def _failed(text: str) -> CallToolResult:
     return CallToolResult(
         content=[TextContent(text.encode("utf-8", "replace").decode())], is_error=True
     )
+
+
+def hints(
+    read_only: bool | None,
+    destructive: bool | None,
+    idempotent: bool | None,
+    open_world: bool | None,
+) -> ToolAnnotations | None:
+    """The hints that an author gave, if any."""
+    given = {
+        "read_only_hint": read_only,
+        "destructive_hint": destructive,
+        "idempotent_hint": idempotent,
+        "open_world_hint": open_world,
+    }
+    known: dict[str, Any] = {name: hint for name, hint in given.items() if hint is not None}
+    return ToolAnnotations(**known) if known else None

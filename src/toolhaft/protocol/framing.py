@@ -16,6 +16,7 @@ _HEADER = re.compile(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*", re.IGNORECASE)
 # A line without what may stand around a message.
 _bare = methodcaller("strip", b" \t\r")
+_LONG = 4096
 # As much of a message that is skipped as is kept, to find its id in.
 _HEAD = 65536
 
@@ -66,11 +67,13 @@ class Framer:
         self._buffer += data
         self._cut(at_end=not data)
 
-    def wrap(self, frames: list[bytes]) -> bytes:
-        """Frames as they go out."""
+    def wrap(self, frames: list[bytes]) -> tuple[bytes, ...]:
+        """Frames as they go out, in pieces: a long one is not copied for the byte that ends it."""
         if self._framing == "content-length":
-            return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames)
-        return b"\n".join((*frames, b""))
+            return (b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames),)
+        if len(frames) == 1 and len(frames[0]) > _LONG:
+            return frames[0], b"\n"
+        return (b"\n".join((*frames, b"")),)
 
     def _cut(self, *, at_end: bool) -> None:
         if self._framing == "auto" and not self._recognise(at_end=at_end):

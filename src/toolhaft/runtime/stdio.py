@@ -105,20 +105,21 @@ class Output:
         frames, self._frames = self._frames, []
         self._held = 0
         if frames:
-            self._write(self._wrap(frames))
+            self._write(*self._wrap(frames))
 
-    def _write(self, data: bytes | memoryview) -> None:
+    def _write(self, data: bytes | memoryview, *more: bytes) -> None:
+        size = len(data) + sum(map(len, more))
         try:
-            sent = os.write(self._descriptor, data)
+            sent = os.writev(self._descriptor, (data, *more))
         except BlockingIOError:
             sent = 0
         except OSError:
             # Nobody reads any more. The end of input, which follows, is the end of us.
-            sent = len(data)
-        if sent == len(data):
+            sent = size
+        if sent == size:
             self._left = None
             return
-        self._left = memoryview(data)[sent:]
+        self._left = memoryview(b"".join((data, *more)) if more else data)[sent:]
         if not self._watched:
             self._watched = True
             self._loop.call_soon_threadsafe(self._watch)
