@@ -23,10 +23,14 @@ from msgspec import UNSET, UnsetType
 ECHO_LIMIT = 200
 
 
+def clipped(text: str) -> str:
+    """A text that is never long, whatever the peer had to do with it."""
+    return text if len(text) <= ECHO_LIMIT else text[:ECHO_LIMIT] + "…"
+
+
 def shown(value: str) -> str:
     """Text of the peer as it may appear in a message: quoted, and never long."""
-    cut = value if len(value) <= ECHO_LIMIT else value[:ECHO_LIMIT] + "…"
-    return repr(cut.encode("utf-8", "replace").decode())
+    return repr(clipped(value).encode("utf-8", "replace").decode())
 
 
 class Cancelled(BaseException):

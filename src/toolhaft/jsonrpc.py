@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from .errors import InvalidRequest, McpError, ParseError, shown
+from .errors import InvalidRequest, McpError, ParseError, clipped, shown
 
 Id: TypeAlias = int | str
 RawField: TypeAlias = Raw | UnsetType
@@ -113,7 +113,7 @@ def _diagnose(data: bytes, message: Message | None = None) -> Decoded | list[Dec
 
 
 def _unreadable(data: bytes, why: str) -> Fault:
-    return Fault(ParseError(f"not JSON: {why}"), salvage_id(data))
+    return Fault(ParseError(f"not JSON: {clipped(why)}"), salvage_id(data))
 
 
 def _parts(data: bytes) -> Fault | list[Decoded]:
@@ -137,7 +137,7 @@ def _envelope(data: bytes, value: dict[str, Any], message: Message | None) -> De
     id_ = value.get("id", UNSET)
     readable = type(id_) in (int, str) and keys.count("id") < 2
     known: Id | UnsetType = id_ if readable else UNSET
-    if repeated := next((key for key in keys if keys.count(key) > 1), None):
+    if repeated := _repeated(keys):
         return Fault(ParseError(f"the member {shown(repeated)} stands twice"), known)
     if "method" not in value and ("result" in value or "error" in value):
         return _response(message)
@@ -150,6 +150,15 @@ def _envelope(data: bytes, value: dict[str, Any], message: Message | None) -> De
     if message is None or "result" in value or "error" in value:
         return Fault(InvalidRequest("a request must not have a result or an error"), known)
     return message
+
+
+def _repeated(keys: list[str]) -> str | None:
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen:
+            return key
+        seen.add(key)
+    return None
 
 
 def _response(message: Message | None) -> Decoded:

@@ -40,7 +40,7 @@ class Shelf:
         self.changes += 1
 
     def page(self, cursor: object = None) -> tuple[str, Any]:
-        def build(items: list[str]) -> ListToolsResult:
+        def build(items: list[str], *_revision: object) -> ListToolsResult:
             self.built += 1
             return ListToolsResult(tools=[Tool(name=item[-1]) for item in items])
 

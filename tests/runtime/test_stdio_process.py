@@ -494,6 +494,25 @@ def test_a_signal_ends_a_process_whose_loop_is_blocked(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_another_thread_receives_ends_the_process(
+    serve: Serve, number: signal.Signals
+) -> None:
+    server = serve(
+        f"""
+        @server.tool
+        def receives() -> str:
+            signal.pthread_kill(threading.get_ident(), {int(number)})
+            time.sleep(60)
+        """
+    )
+
+    # The system may give a signal to any thread; nothing then interrupts the main one's waiting.
+    server.call(1, "receives")
+
+    assert server.ends(ENDS_SOON) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_ends_the_process_at_once(serve: Serve, number: signal.Signals) -> None:
     server = serve(
         """

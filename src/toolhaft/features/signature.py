@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import asdict
 
-from ..errors import InvalidParams, ParseError, shown
+from ..errors import InvalidParams, ParseError, clipped, shown
 from ..jsonrpc import is_null
 from .completion import Complete
 from .context import Context
@@ -114,7 +114,7 @@ class Signature:
         except msgspec.ValidationError:
             raise self._explain(raw) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-            raise ParseError(f"the arguments are not JSON: {error}") from None
+            raise ParseError(f"the arguments are not JSON: {clipped(str(error))}") from None
 
     def bind_strings(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The same for arguments that came as strings: of a prompt, or out of a URI.
@@ -200,7 +200,7 @@ def _in_words(parameter: Parameter, problem: str) -> str:
     choices = schema_of(parameter.type).get("enum") if "enum value" in words else None
     if choices is not None:
         words += f"; expected one of {', '.join(str(choice) for choice in choices)}"
-    return f"{parameter.name}{path.rstrip('`')}: {words[:1].lower()}{words[1:]}"
+    return f"{parameter.name}{clipped(path.rstrip('`'))}: {words[:1].lower()}{clipped(words[1:])}"
 
 
 def _field(default: Any) -> Any:

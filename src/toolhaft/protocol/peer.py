@@ -18,6 +18,7 @@ from ..errors import (
     MethodNotFound,
     NotFound,
     ParseError,
+    clipped,
     shown,
 )
 from ..jsonrpc import Fault, Id, Message, decode, encode, failure, is_null, notification, response
@@ -155,9 +156,9 @@ def _meta(text: Raw) -> RequestMeta:
 
 def _misshapen(error: Exception) -> McpError:
     if not isinstance(error, msgspec.ValidationError):
-        return ParseError(f"not JSON: {error}")
+        return ParseError(f"not JSON: {clipped(str(error))}")
     problem, _, path = str(error).partition(" - at `$")
-    where = path.rstrip("`")
+    where = clipped(path.rstrip("`"))
     return InvalidParams(f"params{where}: {problem[:1].lower()}{problem[1:]}")
 
 
