@@ -34,6 +34,7 @@ WAITS = {
 HARMLESS = {("features/schema.py", "uuid")}
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 LONGEST_MODULE = 500
+# Lines of code, without blank lines, comments and docstrings.
 LARGEST_CORE = 6000
 EDGES = {"auth", "ext", "testing", "cli"}
 DEPENDENCIES = {"msgspec"}
@@ -295,7 +296,36 @@ def test_modules_stay_small() -> None:
 def test_the_core_stays_small() -> None:
     core = [module for module in modules() if module.path.split("/")[0] not in EDGES]
 
-    assert sum(module.text.count("\n") for module in core) <= LARGEST_CORE
+    assert sum(code_lines(module.text) for module in core) <= LARGEST_CORE
+
+
+def code_lines(text: str) -> int:
+    """How many lines hold code: a limit must not make anybody save on docstrings."""
+    lines = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.stmt) and not is_docstring(node)
+        for line in range(node.lineno, first_line_of_body(node) or (node.end_lineno or 0) + 1)
+    }
+    return len(lines)
+
+
+def is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def first_line_of_body(node: ast.stmt) -> int | None:
+    body = getattr(node, "body", None)
+    return body[0].lineno if isinstance(body, list) and body else None
+
+
+def test_blank_lines_comments_and_docstrings_are_not_code() -> None:
+    text = (
+        '"""Words."""\n\n# more words\ndef f():\n    """Words\n    again."""\n'
+        "    return (\n        1\n    )\n"
+    )
+
+    assert code_lines(text) == 4
 
 
 def test_nothing_is_swallowed() -> None:
