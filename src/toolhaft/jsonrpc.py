@@ -40,6 +40,7 @@ class Fault(Struct, gc=False):
 
 _decode_message = msgspec.json.Decoder(Message).decode
 _decode_items = msgspec.json.Decoder(list[Raw]).decode
+_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_anything = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -52,8 +53,9 @@ _STRIDE = _LONGEST_NUMBER // 2
 _TWO_DIGITS = re.compile(rb"[0-9]{2}")
 _BACKSLASH = 0x5C
 
-# How far a broken text is searched for its id.
+# How far a broken text is searched for its id, and how large an envelope may be.
 _SALVAGE = 65536
+_PAYLOAD = 64
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]:"]', re.DOTALL)
 _ID_VALUE = re.compile(rb'\s*(-?(?:0|[1-9][0-9]{0,4299})|"(?:[^"\\]|\\.)*+")\s*[,}]', re.DOTALL)
 
@@ -132,8 +134,11 @@ def _part(data: bytes) -> Decoded:
 
 
 def _envelope(data: bytes, value: dict[str, Any], message: Message | None) -> Decoded:
+    rest = _without_payloads(data)
+    if len(rest) > _SALVAGE:
+        return _unreadable(data, "too much around the parameters")
     # Keys may be spelled with escapes, so they are compared as what they mean.
-    keys = [_decode_anything(key) for key, _ in _members(_without_payload(data, message))]
+    keys = [_decode_anything(key) for key, _ in _members(rest)]
     id_ = value.get("id", UNSET)
     readable = type(id_) in (int, str) and keys.count("id") < 2
     known: Id | UnsetType = id_ if readable else UNSET
@@ -170,11 +175,12 @@ def _response(message: Message | None) -> Decoded:
     return message
 
 
-def _without_payload(data: bytes, message: Message | None) -> bytes:
-    """The frame with its largest member cut out, so that counting the others is quick."""
-    if message is None or message.params is UNSET:
-        return data
-    return data.replace(bytes(message.params), b"0", 1)
+def _without_payloads(data: bytes) -> bytes:
+    """The frame with its large members cut out, so that looking at the keys is quick."""
+    for member in _decode_members(data).values():
+        if len(member) > _PAYLOAD:
+            data = data.replace(bytes(member), b"0")
+    return data
 
 
 def _members(data: bytes) -> Iterator[tuple[bytes, int]]:

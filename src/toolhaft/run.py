@@ -213,7 +213,7 @@ async def _serve_stdio(
             watch.expect_end()
         loop.call_soon_threadsafe(over.set)
 
-    with _signals(stop):
+    with _signals(loop, stop):
         async with connected(
             service, output.send, drained=output.drained, throttle=output.throttle
         ) as connection:
@@ -230,7 +230,7 @@ async def _serve_stdio(
 
 
 @contextlib.contextmanager
-def _signals(stop: Callable[[], None]) -> Generator[None]:
+def _signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Generator[None]:
     """The first Ctrl-C or SIGTERM ends the service, a second one the process."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -243,6 +243,12 @@ def _signals(stop: Callable[[], None]) -> Generator[None]:
         seen.append(number)
         stop()
 
+    # The handler runs on this thread, which may be waiting while another one gets the signal.
+    ear, mouth = os.pipe()
+    os.set_blocking(ear, False)
+    os.set_blocking(mouth, False)
+    loop.add_reader(ear, os.read, ear, _CHUNK)
+    woken_before = signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
     before = {
         number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
     }
@@ -251,3 +257,7 @@ def _signals(stop: Callable[[], None]) -> Generator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(woken_before)
+        loop.remove_reader(ear)
+        os.close(ear)
+        os.close(mouth)

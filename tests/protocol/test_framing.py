@@ -127,7 +127,7 @@ def test_who_is_spoken_to_in_lines_is_answered_in_lines() -> None:
     framer = Framer(100)
     framer.feed(b"{}\n")
 
-    assert wrapped(framer, [b"{}", b"[]"]) == (b"{}\n[]\n",)
+    assert wrapped(framer, [b"{}", b"[]"]) == b"{}\n[]\n"
     assert wrapped(framer, []) == b""
 
 

@@ -501,6 +501,7 @@ def test_a_signal_that_another_thread_receives_ends_the_process(
         f"""
         @server.tool
         def receives() -> str:
+            time.sleep(0.3)  # by now the main thread waits for input, which nobody else can see
             signal.pthread_kill(threading.get_ident(), {int(number)})
             time.sleep(60)
         """

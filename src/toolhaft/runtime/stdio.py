@@ -216,17 +216,17 @@ class Input:
         frames, receive, output = self._framer.frames, self._connection.receive, self._output
         self.serving = True
         self.turns += 1
-        if len(frames) == 1:
-            receive(frames.popleft())
-        elif frames:
+        several = len(frames) > 1
+        if several:
             output.cork()
-            while frames and not output.full:
-                self.turns += 1
-                try:
-                    frame = frames.popleft()
-                except IndexError:  # the watch was quicker
-                    break
-                receive(frame)
+        while frames and not output.full:
+            self.turns += 1
+            try:
+                frame = frames.popleft()
+            except IndexError:  # the watch was quicker
+                break
+            receive(frame)
+        if several:
             output.uncork()
         self.serving = False
         if output.full and not self._paused:
