@@ -110,8 +110,12 @@ class UnsupportedVersion(McpError):
     code = -32022
 
     def __init__(self, requested: str, supported: list[str]) -> None:
+        if requested in supported:
+            message = f"version {requested} begins with `initialize`, not with an envelope"
+        else:
+            known = ", ".join(supported)
+            message = f"unsupported protocol version {shown(requested)}; this server speaks {known}"
         super().__init__(
-            f"unsupported protocol version {shown(requested)}; this server speaks "
-            + ", ".join(supported),
+            message,
             data={"supported": supported, "requested": requested},
         )

@@ -10,12 +10,18 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from msgspec import UNSET
 
 from .errors import MethodNotFound, shown
-from .features.authoring import name_of, summary_of, version_of
+from .features.authoring import (
+    check_options,
+    check_settings,
+    name_of,
+    summary_of,
+    version_of,
+)
 from .features.changes import Changes
 from .features.completing import Completing
 from .features.context import Context
@@ -56,6 +62,40 @@ _AT_ONCE = frozenset(
 )
 
 
+class _Options(TypedDict, total=False):
+    """What all decorators take."""
+
+    name: str | None
+    title: str | None
+    description: str | None
+    icons: Sequence[Icon]
+    meta: Meta | None
+    thread: bool
+    replace: bool
+
+
+class PromptOptions(_Options, total=False):
+    """The keywords of `@server.prompt`."""
+
+
+class ToolOptions(_Options, total=False):
+    """The keywords of `@server.tool`."""
+
+    read_only: bool | None
+    destructive: bool | None
+    idempotent: bool | None
+    open_world: bool | None
+
+
+class ResourceOptions(_Options, total=False):
+    """The keywords of `@server.resource`."""
+
+    mime_type: str | None
+    size: int | None
+    annotations: Annotations | None
+    cache: float | Cache | None
+
+
 class Server:
     """A set of tools, resources and prompts that any MCP client can use."""
 
@@ -75,8 +115,7 @@ class Server:
         limits: Limits | None = None,
         errors: Literal["mask", "show"] = "mask",
     ) -> None:
-        if page_size is not None and page_size < 1:
-            raise ValueError(f"page_size must be at least 1, not {page_size}")
+        check_settings(name, page_size, limits, errors)
         self.name = name
         self.limits = limits if limits is not None else Limits()
         self.info = Implementation(
@@ -116,23 +155,10 @@ class Server:
     @overload
     def tool(self, function: F, /) -> F: ...
     @overload
-    def tool(
-        self,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        read_only: bool | None = None,
-        destructive: bool | None = None,
-        idempotent: bool | None = None,
-        open_world: bool | None = None,
-        icons: Sequence[Icon] = (),
-        meta: Meta | None = None,
-        thread: bool = True,
-    ) -> Callable[[F], F]: ...
+    def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
     def tool(self, function: Any = None, /, **options: Any) -> Any:
         """Let models call a function. Bare, or with keywords as in `add_tool`."""
+        check_options("tool", function, options, self.add_tool)
 
         def register(function: F) -> F:
             self.add_tool(function, **options)
@@ -185,38 +211,15 @@ class Server:
         """Take a tool away. Raises KeyError if there is none of this name."""
         self._tools.registry.remove(name)
 
-    def resource(
-        self,
-        uri: str,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        mime_type: str | None = None,
-        size: int | None = None,
-        icons: Sequence[Icon] = (),
-        annotations: Annotations | None = None,
-        meta: Meta | None = None,
-        cache: float | Cache | None = None,
-        thread: bool = True,
-    ) -> Callable[[F], F]:
-        """Let clients read what a function returns, under a URI or a template of URIs."""
+    def resource(self, uri: str, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
+        """Let clients read what a function returns, under a URI or a template of URIs. Keywords
+        are as in `add_resource`."""
+        if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError('@server.resource needs a URI, as in @server.resource("notes://all")')
+        check_options("resource", None, options, self.add_resource)
 
         def register(function: F) -> F:
-            self.add_resource(
-                function,
-                uri,
-                name=name,
-                title=title,
-                description=description,
-                mime_type=mime_type,
-                size=size,
-                icons=icons,
-                annotations=annotations,
-                meta=meta,
-                cache=cache,
-                thread=thread,
-            )
+            self.add_resource(function, uri, **options)
             return function
 
         return register
@@ -275,19 +278,10 @@ class Server:
     @overload
     def prompt(self, function: F, /) -> F: ...
     @overload
-    def prompt(
-        self,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        icons: Sequence[Icon] = (),
-        meta: Meta | None = None,
-        thread: bool = True,
-    ) -> Callable[[F], F]: ...
+    def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
     def prompt(self, function: Any = None, /, **options: Any) -> Any:
         """Let users pick messages that a function writes. Bare, or with keywords."""
+        check_options("prompt", function, options, self.add_prompt)
 
         def register(function: F) -> F:
             self.add_prompt(function, **options)

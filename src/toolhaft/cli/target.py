@@ -11,6 +11,8 @@ from typing import Any
 
 from ..server import Server
 
+_PACKAGE = Path(__file__).parent.parent
+
 
 class BadTarget(Exception):
     """There is no server to be had there; the message says what was looked for and where."""
@@ -59,18 +61,16 @@ def _from_name(name: str) -> ModuleType:
         raise BadTarget(_told(name, error)) from error
 
 
-def _told(where: str, error: BaseException) -> str:
-    """What happened while the author's module was imported, without our own frames."""
+def _told(where: str, error: BaseException, what: str = "imported") -> str:
+    """What happened while the author's code was used, without our own frames."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not _is_ours(frame.filename)]
     lines = traceback.format_list(own) + traceback.format_exception_only(error)
-    return f"{where} could not be imported\n" + "".join(lines).rstrip()
+    return f"{where} could not be {what}\n" + "".join(lines).rstrip()
 
 
 def _is_ours(filename: str) -> bool:
-    return (
-        filename.startswith("<frozen importlib") or Path(filename).parent == Path(__file__).parent
-    )
+    return filename.startswith("<frozen importlib") or Path(filename).is_relative_to(_PACKAGE)
 
 
 def _only(module: ModuleType, where: str) -> Server:
@@ -79,7 +79,8 @@ def _only(module: ModuleType, where: str) -> Server:
     if len(distinct) == 1:
         return next(iter(servers.values()))
     if servers:
-        raise BadTarget(f"{where} has several servers; say which: {where}:{', '.join(servers)}")
+        choices = " or ".join(f"{where}:{name}" for name in servers)
+        raise BadTarget(f"{where} has several servers; say which: {choices}")
     raise BadTarget(
         f"{where} has no Server; make one at the top of the module, or name a function that does, "
         f"as in {where}:make_server"
@@ -96,7 +97,7 @@ def _named(module: ModuleType, name: str, where: str) -> Server:
         try:
             value = value()
         except BaseException as error:
-            raise BadTarget(_told(f"{where}:{name}", error)) from error
+            raise BadTarget(_told(f"{where}:{name}", error, "called")) from error
     if inspect.isawaitable(value) or not isinstance(value, Server):
         raise BadTarget(f"{where}:{name} is {type(value).__name__}, not a Server")
     return value

@@ -1,9 +1,11 @@
 """What an author's code says of itself: the name and the summary of a function, its version."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
+
+from ..protocol.limits import Limits
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -36,3 +38,41 @@ def version_of(caller: dict[str, Any]) -> str:
         return str(metadata.version(package))
     except metadata.PackageNotFoundError:
         return "0.0.0"
+
+
+def check_options(
+    what: str, function: object, options: Mapping[str, Any], method: Callable[..., Any]
+) -> None:
+    """Is this how a decorator is used?
+
+    Raises:
+        TypeError: it is not; the message says how.
+    """
+    if function is not None and not callable(function):
+        raise TypeError(
+            f"@server.{what} takes keywords only, as in @server.{what}(name={function!r})"
+        )
+    known = [
+        name
+        for name, parameter in inspect.signature(method).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
+    for name in options:
+        if name not in known:
+            raise TypeError(f"@server.{what} has no option {name!r}; it has {', '.join(known)}")
+
+
+def check_settings(name: object, page_size: object, limits: object, errors: object) -> None:
+    """Can a server be made of these?
+
+    Raises:
+        TypeError, ValueError: it cannot; the message names the setting.
+    """
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"a server needs a name, which is a str, not {name!r}")
+    if not (page_size is None or (isinstance(page_size, int) and page_size >= 1)):
+        raise ValueError(f"page_size must be an int of at least 1, not {page_size!r}")
+    if not (limits is None or isinstance(limits, Limits)):
+        raise TypeError(f"limits must be Limits(…), not {limits!r}")
+    if errors not in ("mask", "show"):
+        raise ValueError(f'errors must be "mask" or "show", not {errors!r}')

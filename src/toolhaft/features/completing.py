@@ -76,6 +76,8 @@ class Completing:
 
 
 def _result(values: Any) -> CompleteResult:
+    if isinstance(values, str):
+        raise TypeError("a completer returns a list of str, not one str")
     found = [str(value) for value in values]
     completion = Completion(values=found[:_MOST], total=len(found))
     if len(found) > _MOST:

@@ -19,6 +19,11 @@ class Complete:
     def __init__(
         self, function: Callable[..., Suggestions] | Callable[..., Awaitable[Suggestions]]
     ) -> None:
+        if not callable(function):
+            raise TypeError(
+                f"Complete takes a function of what was typed, not {type(function).__name__}; for "
+                "fixed values annotate the parameter with a Literal"
+            )
         self.function: Callable[..., Any] = function
         self.is_async = inspect.iscoroutinefunction(function)
         self._wants_given = len(inspect.signature(function).parameters) > 1

@@ -7,7 +7,6 @@ from typing import Any
 from msgspec import UNSET
 
 from ..errors import InvalidParams, shown
-from ..jsonrpc import encode
 from ..protocol.calls import Exchange, Outcome
 from ..protocol.revisions import Revision
 from ..types.content import Content, Role, TextContent
@@ -88,7 +87,8 @@ class Prompts:
         prompt = self.registry.get(params.name)
         if prompt is None:
             require(self.registry, "prompts")
-            raise InvalidParams(f"unknown prompt: {shown(params.name)}")
+            known = self.registry.some_names()
+            raise InvalidParams(f"unknown prompt: {shown(params.name)}; there are {known}")
         given: dict[str, Any] = params.arguments or {}
         for name, value in given.items():
             if not isinstance(value, str):
@@ -129,4 +129,6 @@ def _message(value: Any) -> PromptMessage:
         return value
     if isinstance(value, (str, *BLOCKS)):
         return user(value)
-    return user(encode(value).decode())
+    raise TypeError(
+        f"a prompt returns str, content, messages or a list of them, not {type(value).__name__}"
+    )

@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 # Encoded pages kept per list: every revision's first pages, with room to spare.
 _KEPT_PAGES = 64
+_NAMED = 10
 _CURSOR = re.compile(r"(?P<what>[a-z]+)-(?P<ordinal>[0-9a-f]{1,16})")
 
 
@@ -66,14 +67,20 @@ class Registry(Generic[T]):
             taken = self._items.get(name)
             if taken is not None and not replace:
                 raise ValueError(
-                    f"there is a {self._what} named {name!r} already; pass replace=True to "
-                    "replace it"
+                    f"there is a {self._what} {name!r} already; give this one another name, or "
+                    "pass replace=True to replace it"
                 )
             if taken is None:
                 self._ordinal += 1
             self._items[name] = (self._ordinal if taken is None else taken[0], item)
             self._forget_pages()
         self._changed()
+
+    def some_names(self) -> str:
+        """The first few names, for a message to somebody who knows none of them."""
+        names = list(self._items)
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return ", ".join(names[:_NAMED]) + more
 
     def remove(self, name: str) -> None:
         """Take it away.

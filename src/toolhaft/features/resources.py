@@ -28,6 +28,7 @@ from .tools import MakeContext
 
 # A value that climbs: a segment of dots, an absolute path, a drive, or a byte that ends a C string.
 _CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:|\0")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTENTS = (TextContents, BlobContents)
 _CONTENTS_LIKE = (*_CONTENTS, str, bytes)
 
@@ -59,6 +60,8 @@ class Resource:
         inline: bool = False,
     ) -> None:
         what = f"resource {uri!r}"
+        if not _SCHEME.match(uri):
+            raise ValueError(f"{what}: a URI begins with a scheme, as in notes://{uri}")
         self.uri = uri
         self.name = name
         self.mime_type = mime_type
@@ -128,7 +131,8 @@ class Resources:
         )
 
     def _find(self, uri: str) -> tuple[Resource, dict[str, Any]]:
-        direct = self.direct.get(uri)
+        scheme, colon, rest = uri.partition(":")
+        direct = self.direct.get(uri) or self.direct.get(scheme.lower() + colon + rest)
         if direct is not None:
             return direct, {}
         for resource in self.templates:

@@ -76,6 +76,8 @@ class Signature:
         self.contexts: list[str] = []
         for parameter in _parameters(function, what):
             annotation = hints.get(parameter.name, Any)
+            if parameter.name == "ctx" and parameter.name not in hints:
+                raise TypeError(f"{what}: annotate 'ctx' as Context, or give it another name")
             if _is_context(annotation):
                 self.contexts.append(parameter.name)
             else:

@@ -100,7 +100,8 @@ class Tools:
         tool = self.registry.get(params.name)
         if tool is None:
             require(self.registry, "tools")
-            raise InvalidParams(f"unknown tool: {shown(params.name)}")
+            known = self.registry.some_names()
+            raise InvalidParams(f"unknown tool: {shown(params.name)}; there are {known}")
         signature = tool.signature
         try:
             arguments = signature.bind(params.arguments)

@@ -81,7 +81,7 @@ class Output:
             TypeError, ValueError, …: whatever msgspec raises for what JSON cannot hold.
         """
         if self._text and not isinstance(value, str):
-            raise WrongResult(f"expected str, got {type(value).__name__}")
+            raise WrongResult(f"it is annotated to return str, but returned {_kind(value)}")
         if self._decode is not None:
             return self._structured(value, revision)
         if isinstance(value, str):
@@ -116,7 +116,7 @@ class Output:
         try:
             self._decode(body)
         except msgspec.DecodeError as error:
-            raise WrongResult(str(error)) from None
+            raise WrongResult(f"what it returned breaks its annotation: {error}") from None
 
 
 # The common results are joined from their parts. They look as if they had been encoded, and every
@@ -142,6 +142,11 @@ def _text_only(text: bytes) -> bytes:
 def _encoded(result: CallToolResult, revision: Revision) -> Result:
     encoded = encode(lowered(result, revision))
     return encoded if result.meta is UNSET else result
+
+
+def _kind(value: Any) -> str:
+    hint = "; did you forget to await it?" if inspect.iscoroutine(value) else ""
+    return type(value).__name__ + hint
 
 
 def _blocks(value: Any) -> list[Content] | None:

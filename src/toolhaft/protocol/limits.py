@@ -18,3 +18,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     shutdown_seconds: float = 0.9
     # Of that, how long calls that are under way may still finish.
     finish_seconds: float = 0.25
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or value <= 0:
+                raise ValueError(f"Limits({name}={value!r}): expected a number above 0")

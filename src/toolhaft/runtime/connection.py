@@ -17,7 +17,7 @@ from functools import partial
 from threading import get_ident
 from typing import Any
 
-from ..errors import InternalError, InvalidRequest, McpError, ParseError
+from ..errors import InternalError, InvalidRequest, McpError, ParseError, ToolError, clipped, shown
 from ..jsonrpc import failure, salvage_id
 from ..protocol.calls import (
     Batch,
@@ -303,8 +303,10 @@ class Connection:
         if running.cancelled:
             self._end(running, None)
             return
-        if not isinstance(error, McpError):
-            error = InternalError(self._mask(running.method, error))
+        if isinstance(error, ToolError):  # of a resource or a prompt: words for the client
+            error = InternalError(error.message)
+        elif not isinstance(error, McpError):
+            error = InternalError(self._mask(told(running), error))
         self._end(running, self.peer.fail(running, error))
 
     def _end(self, running: Running, frame: bytes | None) -> None:
@@ -358,7 +360,11 @@ class Connection:
         functions get another moment to notice."""
         self.closing.set()
         await self._be_quiet(grace)
-        for running in list(self._calls.values()):
+        cancelled = list(self._calls.values())
+        if cancelled:
+            calls = clipped(", ".join(told(running) for running in cancelled))
+            log.warning("the client has ended its side; cancelled: %s", calls)
+        for running in cancelled:
             self._cancel(running)
         self._calls.clear()
         await self._pump.close(grace)
@@ -386,6 +392,12 @@ class Connection:
         """Wait until the client has read enough of what was sent."""
         if self._drained is not None:
             await self._drained()
+
+
+def told(call: Call) -> str:
+    """A call, for the log: its method and what it is about."""
+    about = getattr(call.params, "name", None) or getattr(call.params, "uri", None)
+    return call.method if about is None else f"{call.method} {shown(about)}"
 
 
 def _go_on() -> None:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from .connection import Connection
+from .connection import Connection, told
 from .stdio import Input, Output
 
 log = logging.getLogger(__name__)
@@ -98,9 +98,7 @@ class Watch:
 
     def _blame(self) -> None:
         call = self._connection.current
-        what = "code outside of any call" if call is None else call.method
-        name = getattr(getattr(call, "params", None), "name", None)
-        who = what if name is None else f"{what} {name!r}"
+        who = "code outside of any call" if call is None else told(call)
         if who not in self._blamed:
             self._blamed.add(who)
             log.warning(
