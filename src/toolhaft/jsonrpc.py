@@ -40,7 +40,6 @@ class Fault(Struct, gc=False):
 
 _decode_message = msgspec.json.Decoder(Message).decode
 _decode_items = msgspec.json.Decoder(list[Raw]).decode
-_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_anything = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -55,15 +54,14 @@ _BACKSLASH = 0x5C
 
 # How far a broken text is searched for its id, and how large an envelope may be.
 _SALVAGE = 65536
-_PAYLOAD = 64
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]:"]', re.DOTALL)
 _ID_VALUE = re.compile(rb'\s*(-?(?:0|[1-9][0-9]{0,4299})|"(?:[^"\\]|\\.)*+")\s*[,}]', re.DOTALL)
 
 Decoded: TypeAlias = Message | Fault
 
 
-def decode(data: bytes) -> Decoded | list[Decoded]:
-    """One frame: a message, a fault, or the parts of a batch. Never raises."""
+def decode(data: bytes) -> Decoded | list[Raw]:
+    """One frame: a message, a fault, or the parts of a batch, unread. Never raises."""
     try:
         message = _decode_message(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -96,45 +94,38 @@ def _digits(data: bytes) -> bool:
     return len(data) > _LONGEST_NUMBER and _TWO_DIGITS.search(data[::_STRIDE]) is not None
 
 
-def _diagnose(data: bytes, message: Message | None = None) -> Decoded | list[Decoded]:
+def _diagnose(data: bytes, message: Message | None = None) -> Decoded | list[Raw]:
     """The careful way: everything is decoded, and every member of the envelope is looked at."""
     try:
         data.decode()
         value = _decode_anything(data)
+        if isinstance(value, list):
+            return _decode_items(data) or Fault(InvalidRequest("a batch must not be empty"))
+        if not isinstance(value, dict):
+            return Fault(InvalidRequest("a message must be a JSON object"))
+        return _envelope(data, cast(dict[str, Any], value), message)
     except UnicodeDecodeError as exc:
         return _unreadable(data, f"not UTF-8 at byte {exc.start}")
     except msgspec.DecodeError as exc:
         return _unreadable(data, str(exc).removeprefix("JSON is malformed: "))
     except (RecursionError, ValueError):
         return _unreadable(data, "nested too deeply or a number too long")
-    if isinstance(value, list):
-        return _parts(data)
-    if not isinstance(value, dict):
-        return Fault(InvalidRequest("a message must be a JSON object"))
-    return _envelope(data, cast(dict[str, Any], value), message)
 
 
 def _unreadable(data: bytes, why: str) -> Fault:
     return Fault(ParseError(f"not JSON: {clipped(why)}"), salvage_id(data))
 
 
-def _parts(data: bytes) -> Fault | list[Decoded]:
-    """The messages of a batch. A batch inside a batch is a fault in its place."""
-    items = _decode_items(data)
-    if not items:
-        return Fault(InvalidRequest("a batch must not be empty"))
-    return [_part(bytes(item)) for item in items]
-
-
-def _part(data: bytes) -> Decoded:
-    message = decode(data)
+def decode_part(item: Raw) -> Decoded:
+    """One message of a batch. Never raises."""
+    message = decode(bytes(item))
     if isinstance(message, list):
         return Fault(InvalidRequest("a batch must not hold another batch"))
     return message
 
 
 def _envelope(data: bytes, value: dict[str, Any], message: Message | None) -> Decoded:
-    rest = _without_payloads(data)
+    rest = _without_params(data, message)
     if len(rest) > _SALVAGE:
         return _unreadable(data, "too much around the parameters")
     # Keys may be spelled with escapes, so they are compared as what they mean.
@@ -175,12 +166,18 @@ def _response(message: Message | None) -> Decoded:
     return message
 
 
-def _without_payloads(data: bytes) -> bytes:
-    """The frame with its large members cut out, so that looking at the keys is quick."""
-    for member in _decode_members(data).values():
-        if len(member) > _PAYLOAD:
-            data = data.replace(bytes(member), b"0")
-    return data
+def _without_params(data: bytes, message: Message | None) -> bytes:
+    """The frame without its largest member, so that looking at the keys is quick. What is no
+    message is refused anyway, and looked at no further than an envelope may reach."""
+    if message is None:
+        return data[:_SALVAGE]
+    payload = bytes(next((raw for raw in _payloads(message) if raw is not UNSET), b""))
+    start = data.find(payload)
+    return data[:start] + b"0" + data[start + len(payload) :] if payload else data
+
+
+def _payloads(message: Message) -> tuple[RawField, ...]:
+    return message.params, message.result, message.error
 
 
 def _members(data: bytes) -> Iterator[tuple[bytes, int]]:
@@ -231,8 +228,8 @@ def _is_id(key: bytes) -> bool:
 
 
 def is_null(raw: Raw) -> bool:
-    """Is a raw member just `null`?"""
-    return len(raw) == 4 and bytes(raw) == b"null"
+    """Is a raw member just `null`? Ask only if it has that length."""
+    return bytes(raw) == b"null"
 
 
 def _id_text(id_: Id) -> bytes:
@@ -242,8 +239,7 @@ def _id_text(id_: Id) -> bytes:
 
 def response(id_: Id, result: bytes) -> bytes:
     """A successful answer; `result` is the text of a JSON object."""
-    text = b"%d" % id_ if type(id_) is int else _encode(id_)
-    return b"".join((b'{"jsonrpc":"2.0","id":', text, b',"result":', result, b"}"))
+    return b"".join((b'{"jsonrpc":"2.0","id":', _id_text(id_), b',"result":', result, b"}"))
 
 
 def failure(id_: Id | UnsetType, error: McpError, code: int | None = None) -> bytes:

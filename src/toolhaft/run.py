@@ -25,7 +25,7 @@ from .runtime import descriptors
 from .runtime.connection import Connection, Running
 from .runtime.ears import Ears
 from .runtime.lane import Lane
-from .runtime.stderr import log_to_stderr
+from .runtime.stderr import drain, log_to_stderr
 from .runtime.stdio import Input, Output
 from .runtime.watch import Watch
 from .types.wire import Implementation
@@ -104,7 +104,10 @@ async def serve_streams(service: Service, reader: Reader, writer: Writer) -> Non
     async with connected(service, send, drained=writer.drain) as connection:
         data = b"-"
         while data:
-            data = await reader.read(_CHUNK)
+            try:
+                data = await reader.read(_CHUNK)
+            except ConnectionError:
+                data = b""
             framer.feed(data)
             while framer.frames:
                 connection.receive(framer.frames.popleft())
@@ -130,6 +133,7 @@ async def handle_message(service: Service, message: M, session: Session) -> M | 
         loop.call_soon_threadsafe(settle, frame)
 
     async with connected(service, send, session=session) as connection:
+        connection.closing.set()  # a subscription is answered at once: there is no one to tell
         event = connection.receive(_bytes(message))
         if not _has_answer(event):
             return None
@@ -162,7 +166,7 @@ def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = F
         last: nothing follows in this process, so the watch may end it at the deadline.
     """
     wires = descriptors.take()
-    handler = log_to_stderr()
+    log_to_stderr()
     if os.isatty(wires.input):
         sys.stderr.write(
             f"toolhaft: {service.name} speaks MCP on stdin and stdout, one JSON message per line; "
@@ -178,8 +182,7 @@ def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = F
         if not last:
             for each in watch:
                 each.dismiss()
-        if handler is not None:
-            handler.flush()
+        drain.flush()
         loop.close()
 
 
@@ -189,6 +192,9 @@ def _run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[None]")
     while True:
         try:
             loop.run_until_complete(main)
+            return
+        except asyncio.CancelledError:
+            log.error("a tool has cancelled every task, the server's own too; the server ends")
             return
         except (SystemExit, KeyboardInterrupt) as error:
             if main.done():
@@ -217,8 +223,10 @@ async def _serve_stdio(
         async with connected(
             service, output.send, drained=output.drained, throttle=output.throttle
         ) as connection:
-            input_ = Input(wires.input, framer, output, connection, ended=over.set)
             seconds = service.limits.shutdown_seconds
+            input_ = Input(
+                wires.input, framer, output, connection, ended=over.set, patience=seconds
+            )
             watch = Watch(connection, input_, output, stop=stop, seconds_to_end=seconds)
             watches.append(watch)
             watch.start()
@@ -226,7 +234,10 @@ async def _serve_stdio(
             await over.wait()
             watch.expect_end()
             output.end()
-        output.push()
+        # Whoever still reads gets everything that was answered.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(watch.seconds_left()):
+                await output.emptied()
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from .features.authoring import (
     check_settings,
     name_of,
     summary_of,
+    text_of,
     version_of,
 )
 from .features.changes import Changes
@@ -28,7 +29,7 @@ from .features.context import Context
 from .features.lifecycle import Lifecycle
 from .features.prompts import Prompt, Prompts
 from .features.registry import Registry
-from .features.resources import Cache, Resource, Resources
+from .features.resources import Cache, Resource, Resources, key_of
 from .features.tools import Tool, Tools, hints
 from .protocol.calls import Exchange, Handler, Middleware, Next, Outcome, Result
 from .protocol.framing import FramingName
@@ -268,12 +269,13 @@ class Server:
         registry = (
             self._resources.direct if resource.template is None else (self._resources.templates)
         )
-        registry.add(uri, resource, replace=replace)
+        registry.add(key_of(uri), resource, replace=replace)
 
     def remove_resource(self, uri: str) -> None:
         """Take a resource or a template away. Raises KeyError if there is none of this URI."""
         direct, templates = self._resources.direct, self._resources.templates
-        (templates if templates.get(uri) is not None else direct).remove(uri)
+        key = key_of(uri)
+        (templates if templates.get(key) is not None else direct).remove(key)
 
     @overload
     def prompt(self, function: F, /) -> F: ...
@@ -383,7 +385,7 @@ class Server:
         log.error("%s failed (error %s)", what, mark, exc_info=error)
         kind = type(error).__name__
         if self._show_errors:
-            return f"{what} failed: {kind}: {error}"
+            return f"{what} failed: {kind}: {text_of(error)}"
         return f"{what} failed: {kind} (error {mark})"
 
     def _context(self, exchange: Exchange) -> Context:

@@ -8,7 +8,16 @@ import pytest
 from msgspec import UNSET
 
 from toolhaft.errors import InvalidParams
-from toolhaft.jsonrpc import Fault, Message, decode, failure, notification, response, salvage_id
+from toolhaft.jsonrpc import (
+    Fault,
+    Message,
+    decode,
+    decode_part,
+    failure,
+    notification,
+    response,
+    salvage_id,
+)
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
@@ -135,9 +144,11 @@ def test_a_bad_response_is_not_answered(data: bytes) -> None:
 
 
 def test_a_batch_is_its_parts() -> None:
-    parts = decode(b"[" + PING + b',1,{"jsonrpc":"2.0","id":2},[' + PING + b"]]")
+    items = decode(b"[" + PING + b',1,{"jsonrpc":"2.0","id":2},[' + PING + b"]]")
+    assert isinstance(items, list)
 
-    assert isinstance(parts, list)
+    parts = [decode_part(item) for item in items]
+
     assert [type(part).__name__ for part in parts] == ["Message", "Fault", "Fault", "Fault"]
     assert [part.id for part in parts] == [1, UNSET, 2, UNSET]
 

@@ -27,10 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Serve until the client ends its side."""
     # Before any code of the author's runs: what it prints must not reach the client.
-    descriptors.take()
     try:
+        descriptors.take()
         server = load(options.target)
-    except BadTarget as error:
+    except (BadTarget, OSError) as error:
         print(f"toolhaft: {error}", file=sys.stderr)
         return 2
     run_stdio(server, options.framing, last=True)

@@ -27,6 +27,14 @@ def summary_of(function: Callable[..., Any]) -> str | None:
     return " ".join(doc.partition("\n\n")[0].split()) or None if doc else None
 
 
+def text_of(error: BaseException) -> str:
+    """The text of an author's error, which may itself be broken."""
+    try:
+        return str(error)
+    except Exception as broken:
+        return f"(no text: {type(broken).__name__})"
+
+
 def version_of(caller: dict[str, Any]) -> str:
     """The version of the distribution that the author's module is part of, if it is."""
     package = str(caller.get("__name__", "__main__")).partition(".")[0]

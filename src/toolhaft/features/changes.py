@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+from ..errors import InvalidParams
 from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.handshake import Session
 from ..protocol.interests import Change, Interests, honoured
@@ -16,6 +17,8 @@ from ..types.wire import Meta
 from ..types.wire import Result as EmptyResult
 from .registry import require
 
+_MOST_URIS = 1000
+_LONGEST_URI = 8192
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 Listener = Callable[[Change], None]
@@ -45,18 +48,21 @@ class Changes:
     def listen(self, exchange: Exchange) -> Outcome:
         """Answer `subscriptions/listen`, which is a long call."""
         require(self._offered(), "changes to listen to")
+        _check(exchange.params.notifications.resource_subscriptions or [])
         return self._listen(exchange)
 
     def subscribe(self, exchange: Exchange) -> Outcome:
         """Answer `resources/subscribe`."""
         require(self._offered() & {"resources"}, "resources")
-        _interests(exchange).uris.add(exchange.params.uri)
+        interests = _interests(exchange)
+        _check([*interests.uris, exchange.params.uri])
+        interests.uris |= {exchange.params.uri}
         return EmptyResult()
 
     def unsubscribe(self, exchange: Exchange) -> Outcome:
         """Answer `resources/unsubscribe`."""
         require(self._offered() & {"resources"}, "resources")
-        _interests(exchange).uris.discard(exchange.params.uri)
+        _interests(exchange).uris -= {exchange.params.uri}
         return EmptyResult()
 
     async def _listen(self, exchange: Exchange) -> Result:
@@ -94,6 +100,18 @@ class Changes:
         with self._lock:
             if listener in self._listeners:
                 self._listeners.remove(listener)
+
+
+def _check(uris: list[str]) -> None:
+    """What a client may make us remember.
+
+    Raises:
+        InvalidParams: it is too much.
+    """
+    if len(uris) > _MOST_URIS:
+        raise InvalidParams(f"at most {_MOST_URIS} resources can be followed at once")
+    if any(len(uri) > _LONGEST_URI for uri in uris):
+        raise InvalidParams(f"a URI to follow has at most {_LONGEST_URI} characters")
 
 
 def _interests(exchange: Exchange) -> Interests:

@@ -10,7 +10,7 @@ from ..types.prompts import CompleteParams, CompleteResult, Completion, PromptRe
 from .calling import called
 from .prompts import Prompts
 from .registry import require
-from .resources import Resources
+from .resources import Resources, key_of
 from .signature import Parameter, Signature
 
 # "Maximum 100 items per response."
@@ -69,7 +69,7 @@ class Completing:
             if prompt is None:
                 raise InvalidParams(f"unknown prompt: {shown(ref.name)}")
             return prompt.signature
-        template = self._resources.templates.get(ref.uri)
+        template = self._resources.templates.get(key_of(ref.uri))
         if template is None:
             raise InvalidParams(f"unknown resource template: {shown(ref.uri)}")
         return template.signature

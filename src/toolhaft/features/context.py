@@ -1,5 +1,6 @@
 """What a function may do for the length of its call: report, log, look at who calls."""
 
+import math
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -107,6 +108,8 @@ class Context:
     def send_progress(self, done: float, total: float | None, message: str | None) -> None:
         """What both forms of `progress` do."""
         token = self._exchange.meta.progress_token
+        if not (math.isfinite(done) and (total is None or math.isfinite(total))):
+            raise ValueError(f"progress must be finite, not {done} of {total}")
         # "The progress value MUST increase with each notification."
         if token is UNSET or done <= self._done:
             return

@@ -6,10 +6,18 @@ from msgspec import UNSET
 
 from ..errors import MethodNotFound
 from ..protocol.calls import Exchange, Outcome
+from ..protocol.handshake import Session
+from ..protocol.interests import EVERY_LIST
 from ..protocol.revisions import SUPPORTED
 from ..types.lifecycle import DiscoverResult, InitializeResult, ServerCapabilities
 from ..types.notices import LEVELS
 from ..types.wire import Implementation, Result
+
+
+def offered(capabilities: ServerCapabilities) -> frozenset[str]:
+    """The names of the capabilities that are there."""
+    names = capabilities.__struct_fields__
+    return frozenset(name for name in names if getattr(capabilities, name) is not UNSET)
 
 
 class Lifecycle:
@@ -27,9 +35,13 @@ class Lifecycle:
 
     def initialize(self, exchange: Exchange) -> Outcome:
         """Answer `initialize`; the session has chosen the revision already."""
+        capabilities = self._capabilities()
+        if isinstance(exchange.era, Session):
+            # A session hears of those lists only that it was told of.
+            exchange.era.interests.lists = EVERY_LIST & offered(capabilities)
         return InitializeResult(
             protocol_version=exchange.caller.revision.date,
-            capabilities=self._capabilities(),
+            capabilities=capabilities,
             server_info=self._info,
             instructions=self._instructions,
         )

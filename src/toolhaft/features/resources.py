@@ -33,6 +33,12 @@ _CONTENTS = (TextContents, BlobContents)
 _CONTENTS_LIKE = (*_CONTENTS, str, bytes)
 
 
+def key_of(uri: str) -> str:
+    """The URI as it is looked up: the case of its scheme does not matter."""
+    scheme, colon, rest = uri.partition(":")
+    return scheme.lower() + colon + rest
+
+
 class Cache(Struct, frozen=True):
     """For how long a client may keep what it read, and whether others may see it."""
 
@@ -131,8 +137,7 @@ class Resources:
         )
 
     def _find(self, uri: str) -> tuple[Resource, dict[str, Any]]:
-        scheme, colon, rest = uri.partition(":")
-        direct = self.direct.get(uri) or self.direct.get(scheme.lower() + colon + rest)
+        direct = self.direct.get(key_of(uri))
         if direct is not None:
             return direct, {}
         for resource in self.templates:

@@ -249,7 +249,9 @@ def _fields(kind: Any) -> list[_Field] | None:
     if not is_kind(base, object):
         return None
     if is_kind(base, msgspec.Struct):
-        return [
+        config = base.__struct_config__
+        tag = [] if config.tag is None else [_Field(config.tag_field, Literal[config.tag], True)]
+        return tag + [
             _Field(
                 field.encode_name,
                 field.type,

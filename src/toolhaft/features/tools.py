@@ -1,6 +1,5 @@
 """`tools/list` and `tools/call`."""
 
-import logging
 import re
 import warnings
 from collections.abc import Callable
@@ -21,8 +20,6 @@ from .context import Context
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 from .values import Output
-
-log = logging.getLogger(__name__)
 
 # "Tool names SHOULD be between 1 and 128 characters" of these; some clients refuse others.
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")

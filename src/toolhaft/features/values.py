@@ -4,7 +4,7 @@ import inspect
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from ..jsonrpc import encode
 from ..protocol.calls import Result
@@ -140,6 +140,11 @@ def _text_only(text: bytes) -> bytes:
 
 
 def _encoded(result: CallToolResult, revision: Revision) -> Result:
+    structured = result.structured_content
+    if structured is not UNSET and not revision.any_structure:
+        body = encode(structured)
+        if body[:1] != b"{":
+            result = msgspec.structs.replace(result, structured_content={"result": Raw(body)})
     encoded = encode(lowered(result, revision))
     return encoded if result.meta is UNSET else result
 

@@ -88,7 +88,9 @@ class Framer:
 
     def _recognise(self, *, at_end: bool) -> bool:
         """Which framing is it? The first word tells, once enough of it is there."""
-        start = bytes(self._buffer[: 2 * _HEAD]).lstrip()[: len(b"content-length  :")]
+        blank = len(self._buffer) - len(self._buffer.lstrip())
+        del self._buffer[:blank]
+        start = bytes(self._buffer[: len(b"content-length  :")])
         if not start:
             return False
         word = start.split(b":")[0].rstrip().lower()

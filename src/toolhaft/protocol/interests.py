@@ -43,7 +43,8 @@ class Interests:
         self, lists: frozenset[ListKind] = EVERY_LIST, uris: frozenset[str] = frozenset()
     ) -> None:
         self.lists = lists
-        self.uris = set(uris)
+        # Replaced as a whole, never altered: changes are published on other threads.
+        self.uris = uris
 
     def match(self, change: Change) -> bool:
         """Does the listener want to hear of this?"""
@@ -68,5 +69,6 @@ def honoured(wishes: Wishes, offered: frozenset[str]) -> tuple[Wishes, Interests
     uris: list[str] = []
     if wishes.resource_subscriptions is not UNSET and "resources" in offered:
         uris = wishes.resource_subscriptions
-        granted.resource_subscriptions = uris
+        if uris:
+            granted.resource_subscriptions = uris
     return granted, Interests(frozenset(lists), frozenset(uris))

@@ -15,7 +15,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     # Answers that may wait for a client to read them before we stop reading its requests.
     waiting_bytes: int = 1024 * 1024
     # From the end of input, or the first signal, to the end of the process.
-    shutdown_seconds: float = 0.9
+    shutdown_seconds: float = 0.8
     # Of that, how long calls that are under way may still finish.
     finish_seconds: float = 0.25
 

@@ -21,7 +21,18 @@ from ..errors import (
     clipped,
     shown,
 )
-from ..jsonrpc import Fault, Id, Message, decode, encode, failure, is_null, notification, response
+from ..jsonrpc import (
+    Fault,
+    Id,
+    Message,
+    decode,
+    decode_part,
+    encode,
+    failure,
+    is_null,
+    notification,
+    response,
+)
 from ..types.notices import Cancelled
 from ..types.wire import Implementation, Params, RequestMeta, Wire
 from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result, Single
@@ -31,6 +42,7 @@ from .revisions import METHODS, Method, Revision
 from .stateless import Stateless, identify, missing_meta
 
 _NO_META = RequestMeta()
+_LARGEST_BATCH = 1000
 _NO_PARAMS = Raw(b"{}")
 _BEFORE_THE_HANDSHAKE = ("initialize", "ping")
 # Stands for what is in no table, so that its envelope is read all the same.
@@ -64,7 +76,7 @@ class Peer:
             return self._event(decoded, principal)
         if type(decoded) is Fault:
             return _fault(decoded)
-        return self._batch(cast(list[Message | Fault], decoded), principal)
+        return self._batch(cast(list[Raw], decoded), principal)
 
     def complete(self, call: Call, result: Result) -> bytes:
         """The frame of a successful answer. Raises if the result cannot be JSON."""
@@ -79,11 +91,14 @@ class Peer:
         """The frame of a notification, for a client of this revision."""
         return notification(method, encode(lowered(params, revision)))
 
-    def _batch(self, parts: list[Message | Fault], principal: str | None) -> Event:
+    def _batch(self, items: list[Raw], principal: str | None) -> Event:
         # Only a session can say that its revision has batches: a request with an envelope of its
         # own belongs to a revision that has none.
         if self.session.state == NEW or not self.session.caller.revision.batches:
-            return Reply(failure(UNSET, InvalidRequest("send one message at a time, not an array")))
+            return _refused("send one message at a time, not an array")
+        if len(items) > _LARGEST_BATCH:
+            return _refused(f"a batch holds at most {_LARGEST_BATCH} messages")
+        parts = map(decode_part, items)
         return Batch(
             [
                 _fault(part) if isinstance(part, Fault) else self._event(part, principal)
@@ -160,6 +175,10 @@ def _misshapen(error: Exception) -> McpError:
     problem, _, path = str(error).partition(" - at `$")
     where = clipped(path.rstrip("`"))
     return InvalidParams(f"params{where}: {problem[:1].lower()}{problem[1:]}")
+
+
+def _refused(why: str) -> Reply:
+    return Reply(failure(UNSET, InvalidRequest(why)))
 
 
 def _fault(fault: Fault) -> Single:

@@ -3,11 +3,12 @@
 What needs no waiting is answered at once. Plain functions go to a thread, and the thread sends the
 answer. Coroutines are begun at once by the pump (`pump.py`) and get a task only if they wait.
 
-Frames may be received on the loop's thread or, while that one is held up by a tool that blocks, on
-the thread of the watch (`watch.py`). Only one of them does at a time.
+Frames are received on the loop's thread or, while that one is held up by a tool that blocks, on the
+thread of the watch (`watch.py`).
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import threading
@@ -67,6 +68,7 @@ class Running(Call, eq=False, kw_only=True):
         # progress: it "MUST stop after completion".
         if not self.over:
             self._driver.notify(self, method, params)
+            self._driver.throttle()
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
         """Do something in a moment, and only once for a key. From any thread."""
@@ -154,11 +156,14 @@ class Connection:
 
     def receive(self, frame: Frame) -> Event:
         """Understand a frame and do what it asks for. Never raises, never waits."""
-        event = self.peer.receive(frame) if type(frame) is bytes else self._too_long(frame)
-        if type(event) is Running:
-            self._start(event)
-        else:
-            self._on(event, None)
+        try:
+            event = self.peer.receive(frame) if type(frame) is bytes else self._too_long(frame)
+            if type(event) is Running:
+                self._start(event)
+            else:
+                self._on(event, None)
+        except Exception as error:
+            event = self._broken(frame, error)
         return event
 
     def heard(self, change: Change) -> None:
@@ -182,6 +187,14 @@ class Connection:
             actions, self._soon = self._soon, {}
         for action in actions.values():
             action()
+
+    def _broken(self, frame: Frame, error: Exception) -> Reply:
+        """A bug of ours must not end the service: it is told, and the client gets an answer."""
+        data = frame if isinstance(frame, bytes) else frame.head
+        told_to_client = InternalError(self._mask("a message", error))
+        reply = Reply(failure(salvage_id(data), told_to_client))
+        self._send(reply.frame)
+        return reply
 
     def _too_long(self, frame: Frame) -> Reply:
         head = frame.head if isinstance(frame, TooLong) else frame
@@ -228,7 +241,7 @@ class Connection:
             return
         if isinstance(outcome, _RESULT):
             self._complete(running, outcome)
-        elif len(calls) > self._most_calls:
+        elif len(calls) > self._most_calls or len(self._blocking) >= self._most_calls:
             if not isinstance(outcome, Blocking):
                 outcome.close()
             self._fail(running, InternalError("too many calls at once; wait for some of them"))
@@ -251,12 +264,17 @@ class Connection:
             self._work(running, outcome, enter)
             return
         self._blocking.add(running)
-        self._lane.submit(lambda: self._work_on_thread(running, outcome, enter))
+        try:
+            self._lane.submit(lambda: self._work_on_thread(running, outcome, enter))
+        except RuntimeError as error:  # no thread to be had
+            self._blocking.discard(running)
+            self._fail(running, error)
 
     def _work_on_thread(
         self, running: Running, outcome: Blocking, enter: Callable[..., Any]
     ) -> None:
-        self._work(running, outcome, enter)
+        if not running.cancelled:
+            self._work(running, outcome, enter)
         self._blocking.discard(running)
         if self._quiet is not None:
             self._loop.call_soon_threadsafe(self._settle_quiet)
@@ -280,13 +298,13 @@ class Connection:
                 set_(value)
 
         def work() -> None:
+            answer: tuple[Callable[[Any], None], Any]
             try:
-                result = enter(outcome.work)
+                answer = (done.set_result, enter(outcome.work))
             except BaseException as error:
-                problem = _harmless(error)
-                self._loop.call_soon_threadsafe(settle, done.set_exception, problem)
-            else:
-                self._loop.call_soon_threadsafe(settle, done.set_result, result)
+                answer = (done.set_exception, _harmless(error))
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+                self._loop.call_soon_threadsafe(settle, *answer)
 
         self._lane.submit(work)
         return await done
@@ -316,15 +334,22 @@ class Connection:
         calls = self._calls
         running.over = True
         if calls.get(running.id) is running:
-            del calls[running.id]
+            calls.pop(running.id, None)  # the loop may have cancelled it meanwhile
         if running.cancelled:
             frame = None
         if running.batch is not None:
-            running.batch.settle(frame)
+            self._settle_batch(running, frame)
         elif frame is not None:
             self._send(frame)
         if self._quiet is not None:
             self._loop.call_soon_threadsafe(self._settle_quiet)
+
+    def _settle_batch(self, running: Running, frame: bytes | None) -> None:
+        """Its batch waits for it no more; whoever ends it first has told so."""
+        with self._soon_lock:
+            batch, running.batch = running.batch, None
+        if batch is not None:
+            batch.settle(frame)
 
     def _waits(self, running: Running, task: "asyncio.Task[None]") -> None:
         if is_copy():
@@ -340,14 +365,12 @@ class Connection:
         running = self._calls.get(id_)
         if running is None or running.method == "initialize":
             return
-        del self._calls[id_]
+        self._calls.pop(id_, None)  # a thread may have ended it meanwhile
         self._cancel(running)
 
     def _cancel(self, running: Running) -> None:
         running.cancelled = running.over = True
-        if running.batch is not None:
-            running.batch.settle(None)
-            running.batch = None
+        self._settle_batch(running, None)
         if running.task is None:
             return
         if get_ident() == self._thread:
@@ -363,7 +386,7 @@ class Connection:
         cancelled = list(self._calls.values())
         if cancelled:
             calls = clipped(", ".join(told(running) for running in cancelled))
-            log.warning("the client has ended its side; cancelled: %s", calls)
+            log.warning("the service ends; cancelled: %s", calls)
         for running in cancelled:
             self._cancel(running)
         self._calls.clear()
@@ -387,6 +410,11 @@ class Connection:
     def notify(self, call: Call, method: str, params: Wire) -> None:
         """Send a notification that belongs to a call."""
         self._send(self.peer.notify(method, params, call.caller.revision))
+
+    def throttle(self) -> None:
+        """On a thread of the lane: wait while the client does not read."""
+        if get_ident() != self._thread:
+            self._throttle()
 
     async def drain(self) -> None:
         """Wait until the client has read enough of what was sent."""

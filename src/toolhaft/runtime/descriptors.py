@@ -8,9 +8,8 @@ child processes included, writes to stderr.
 import io
 import os
 import sys
-from typing import TextIO
 
-_PACKAGE = __name__.partition(".")[0]
+from .stderr import drain
 
 
 class Diverted(io.TextIOBase):
@@ -18,32 +17,27 @@ class Diverted(io.TextIOBase):
 
     encoding = "utf-8"
 
-    def __init__(self, stderr: TextIO) -> None:
-        self._stderr = stderr
+    def __init__(self) -> None:
         self._said = False
 
     def write(self, text: str, /) -> int:
-        """Write to stderr."""
+        """Write to stderr. Never waits: a client need not read it."""
         if not self._said:
             self._said = True
             frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-            self._stderr.write(
+            drain.put(
                 "toolhaft: stdout belongs to the protocol, so what is printed goes to stderr; "
                 f"first printed at {frame.f_code.co_filename}:{frame.f_lineno}\n"
             )
-        return self._stderr.write(text)
+        drain.put(text)
+        return len(text)
 
     def flush(self) -> None:
-        """Flush stderr."""
-        self._stderr.flush()
+        """Nothing is held back here."""
 
     def writable(self) -> bool:
         """It is."""
         return True
-
-    def isatty(self) -> bool:
-        """As stderr is."""
-        return self._stderr.isatty()
 
     def fileno(self) -> int:
         """The descriptor, which leads to stderr too."""
@@ -52,7 +46,7 @@ class Diverted(io.TextIOBase):
     @property
     def buffer(self) -> io.BufferedIOBase:
         """For those who print bytes."""
-        return self._stderr.buffer  # type: ignore[return-value]
+        return sys.stderr.buffer  # type: ignore[return-value]
 
 
 class Descriptors:
@@ -76,6 +70,8 @@ def take() -> Descriptors:
     """
     global _taken
     if _taken is None:
+        if sys.stdout is None or sys.stdin is None:
+            raise OSError("stdin and stdout must be open: they are how a client talks to us")
         sys.stdout.flush()
         _taken = Descriptors(os.dup(0), os.dup(1))
         null = os.open(os.devnull, os.O_RDWR)
@@ -85,7 +81,7 @@ def take() -> Descriptors:
         except OSError:  # stderr is closed
             os.dup2(null, 1)
         os.close(null)
-        sys.stdout = Diverted(sys.stderr or io.TextIOWrapper(io.BytesIO()))
+        sys.stdout = Diverted()
         os.register_at_fork(after_in_child=_disown)
     return _taken
 

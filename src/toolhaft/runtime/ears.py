@@ -10,6 +10,10 @@ import selectors
 from collections.abc import Callable
 
 
+def _nothing() -> None:
+    """Nobody wants to know."""
+
+
 class Ears(selectors.DefaultSelector):
     """To be given to `asyncio.SelectorEventLoop`."""
 
@@ -20,21 +24,30 @@ class Ears(selectors.DefaultSelector):
         self._poll.register(self.fileno(), select.POLLIN)
         self._descriptor = -1
         self._serve: Callable[[], None] | None = None
+        self._hung_up: Callable[[], None] = _nothing
 
-    def listen(self, descriptor: int, serve: Callable[[], None]) -> None:
+    def listen(
+        self, descriptor: int, serve: Callable[[], None], hung_up: Callable[[], None]
+    ) -> None:
         """Call `serve` on the loop's thread whenever there is something to read."""
-        self._descriptor, self._serve = descriptor, serve
+        self._descriptor, self._serve, self._hung_up = descriptor, serve, hung_up
         self._poll.register(descriptor, select.POLLIN)
+
+    def pause(self) -> None:
+        """Read no more for now, but call `hung_up`, once, if the client ends its side."""
+        self._serve = None
+        self._poll.modify(self._descriptor, 0)
 
     def ignore(self) -> None:
         """Listen no more."""
-        if self._serve is not None:
-            self._serve = None
+        self._serve = None
+        if self._descriptor >= 0:
             self._poll.unregister(self._descriptor)
+            self._descriptor = -1
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait, as any selector does; what the client sends meanwhile is served here."""
-        if self._serve is None:
+        if self._descriptor < 0:
             return super().select(timeout)
         ready = self._poll.poll(None if timeout is None else max(0, timeout * 1000))
         found = False
@@ -43,4 +56,7 @@ class Ears(selectors.DefaultSelector):
                 found = True
             elif self._serve is not None:
                 self._serve()
+            else:
+                self.ignore()
+                self._hung_up()
         return super().select(0) if found else []

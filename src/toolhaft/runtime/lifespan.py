@@ -59,10 +59,13 @@ class Lifespan:
             async with self._opener() as self.value:
                 entered.set_result(None)
                 await leave.wait()
-        except Exception as error:
+        except BaseException as error:
             log.error("the lifespan failed: %r", error, exc_info=error)
             if not entered.done():
-                entered.set_exception(error)
+                # A future and a loop carry an Exception; SystemExit would end them.
+                told = error if isinstance(error, Exception) else RuntimeError(repr(error))
+                entered.set_exception(told)
                 entered.exception()  # it was logged; whoever waits gets it too
         finally:
-            self.value = None
+            if self._entered is entered:
+                self.value = None

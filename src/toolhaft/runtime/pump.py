@@ -118,7 +118,13 @@ class Pump(Generic[K]):
                 waiting = self._begin_staged()
             if waiting is not None:
                 self._make_task()
-                await self._see_through(waiting, cancelled)
+                if cancelled is not None:
+                    # Once more, when the task waits for what the coroutine waits for: then that
+                    # is cancelled too.
+                    task = asyncio.current_task()
+                    assert task is not None
+                    self._loop.call_soon(task.cancel)
+                await self._see_through(waiting)
                 return
 
     async def _park(self) -> asyncio.CancelledError | None:
@@ -161,24 +167,21 @@ class Pump(Generic[K]):
         return None
 
     @types.coroutine
-    def _see_through(
-        self, begun: _Waiting[K], error: BaseException | None
-    ) -> Generator[Any, Any, None]:
+    def _see_through(self, begun: _Waiting[K]) -> Generator[Any, Any, None]:
         """All further steps: what `await` does, with each step in the coroutine's own context."""
         coroutine, enter, waiting = begun.coroutine, begun.enter, begun.waiting
-        value: Any = None
         try:
             while True:
-                if error is None:
-                    try:
-                        value = yield waiting
-                    except BaseException as thrown:
-                        error = thrown
+                error: BaseException | None = None
+                value: Any = None
+                try:
+                    value = yield waiting
+                except BaseException as thrown:
+                    error = thrown
                 if error is None:
                     waiting = enter(coroutine.send, value)
                 else:
-                    thrown_in, error = error, None
-                    waiting = enter(coroutine.throw, thrown_in)
+                    waiting = enter(coroutine.throw, error)
         except StopIteration as stop:
             self._ended(begun.key, stop.value)
         except BaseException as raised:

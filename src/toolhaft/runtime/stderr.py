@@ -1,5 +1,6 @@
 """Log records on stderr, written by a thread: a client that does not read stderr stops nobody."""
 
+import contextlib
 import logging
 import queue
 import sys
@@ -7,9 +8,10 @@ import threading
 import traceback
 from types import TracebackType
 
-_MOST_RECORDS = 10_000
+_MOST_TEXTS = 1000
+_A_MOMENT = 0.2
 _MOST_FRAMES = 20
-_MOST_CHARACTERS = 8192
+_MOST_CHARACTERS = 16_384
 
 
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
@@ -23,23 +25,22 @@ class _Formatter(logging.Formatter):
         if error is None:
             return ""
         lines = traceback.format_exception(error, limit=-_MOST_FRAMES)
-        return "".join(lines)[-_MOST_CHARACTERS:].rstrip()
+        return "".join(lines)[-_MOST_CHARACTERS // 2 :].rstrip()
 
 
-class StderrHandler(logging.Handler):
-    """Formats and writes on a thread of its own, which starts with the first record."""
+class Drain:
+    """Writes text to stderr on a thread of its own, which starts with the first text. What comes
+    too fast, or to nobody who reads, is dropped and counted."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setFormatter(_Formatter("toolhaft: %(levelname)s: %(message)s"))
-        self._records: queue.Queue[logging.LogRecord] = queue.Queue(_MOST_RECORDS)
+        self._texts: queue.Queue[str] = queue.Queue(_MOST_TEXTS)
         self._started = False
         self._lost = 0
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Take the record; if thousands are waiting already, only count it."""
+    def put(self, text: str) -> None:
+        """Take a text. From any thread; never waits."""
         try:
-            self._records.put_nowait(record)
+            self._texts.put_nowait(text[:_MOST_CHARACTERS])
         except queue.Full:
             self._lost += 1
             return
@@ -49,23 +50,37 @@ class StderrHandler(logging.Handler):
 
     def flush(self) -> None:
         """Give the thread a moment, so that the last words are read."""
-        if self._started:
-            with self._records.all_tasks_done:
-                self._records.all_tasks_done.wait_for(
-                    lambda: not self._records.unfinished_tasks, 0.2
-                )
+        texts = self._texts
+        with texts.all_tasks_done:
+            texts.all_tasks_done.wait_for(lambda: not texts.unfinished_tasks, _A_MOMENT)
 
     def _run(self) -> None:
         while True:
-            record = self._records.get()
+            text = self._texts.get()
             lost, self._lost = self._lost, 0
-            text = self.format(record) + (f"\n({lost} records were lost)" if lost else "")
-            try:
-                sys.stderr.write(text + "\n")
+            with contextlib.suppress(OSError, ValueError):  # stderr is closed
+                sys.stderr.write(text + (f"({lost} lines were lost)\n" if lost else ""))
                 sys.stderr.flush()
-            except (OSError, ValueError):  # stderr is closed
-                pass
-            self._records.task_done()
+            self._texts.task_done()
+
+
+drain = Drain()
+
+
+class StderrHandler(logging.Handler):
+    """Log records, by way of the drain."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(_Formatter("toolhaft: %(levelname)s: %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Format here: a record keeps everything alive that its traceback saw."""
+        drain.put(self.format(record) + "\n")
+
+    def flush(self) -> None:
+        """Let the last words be read."""
+        drain.flush()
 
 
 def log_to_stderr() -> StderrHandler | None:

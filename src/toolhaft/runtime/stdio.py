@@ -18,6 +18,13 @@ _LARGE_CHUNK: Final = 1024 * 1024
 _GATHERED: Final = 65536
 
 
+def _never_block(descriptor: int) -> None:
+    """A terminal shares its description with stderr, which must stay as it is."""
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        os.set_blocking(descriptor, False)
+
+
 class Output:
     """Writes frames to a descriptor, from any thread. Gathers them while it is corked."""
 
@@ -41,10 +48,9 @@ class Output:
         self._ending = False
         # Called on the loop when there is room again.
         self.relieved: Callable[[], None] | None = None
-        mode = os.fstat(descriptor).st_mode
-        # A terminal shares its description with stderr, which must stay as it is.
-        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-            os.set_blocking(descriptor, False)
+        # How much the client has taken so far.
+        self.taken = 0
+        _never_block(descriptor)
 
     @property
     def full(self) -> bool:
@@ -96,6 +102,13 @@ class Output:
             if self.full and not self._ending:
                 self._roomy.wait()
 
+    async def emptied(self) -> None:
+        """Wait until the client has taken everything."""
+        self.push()
+        while self._left is not None:
+            self._room.append(room := self._loop.create_future())
+            await room
+
     def end(self) -> None:
         """Hold nobody back any more."""
         self._ending = True
@@ -116,6 +129,7 @@ class Output:
         except OSError:
             # Nobody reads any more. The end of input, which follows, is the end of us.
             sent = size
+        self.taken += sent
         if sent == size:
             self._left = None
             return
@@ -159,8 +173,10 @@ class Input:
         connection: Connection,
         *,
         ended: Callable[[], None],
+        patience: float = 1.0,
     ) -> None:
         self.descriptor = descriptor
+        _never_block(descriptor)
         self._framer = framer
         self._output = output
         self._connection = connection
@@ -170,6 +186,7 @@ class Input:
         self._ears: Ears | None = None
         self._paused = False
         self._ended = ended
+        self._patience = patience
         self.at_end = False
         # Goes up with everything that is done; stands still while the loop is held up.
         self.turns = 0
@@ -184,7 +201,7 @@ class Input:
             self._loop.call_soon(self._read_file)
         else:
             self._ears = ears
-            ears.listen(self.descriptor, self.read)
+            ears.listen(self.descriptor, self.read, self._hung_up)
 
     @property
     def waiting(self) -> bool:
@@ -243,17 +260,29 @@ class Input:
         elif not self._paused:
             self._paused = True
             if self._ears is not None:
-                self._ears.ignore()
+                self._ears.pause()
 
     def _resume(self) -> None:
         if not self._paused:
             return
         self._paused = False
         if not self.at_end and self._ears is not None:
-            self._ears.listen(self.descriptor, self.read)
+            self._ears.ignore()
+            self._ears.listen(self.descriptor, self.read, self._hung_up)
         self._catch_up()
         if self._ears is None and not self.at_end:
             self._loop.call_soon(self._read_file)
+
+    def _hung_up(self) -> None:
+        """The client has ended its side while it does not read ours: it may read what is left, but
+        if it takes nothing for as long as we may take to end, nobody is there any more."""
+        self._loop.call_later(self._patience, self._look_again, self._output.taken)
+
+    def _look_again(self, taken: int) -> None:
+        if self._paused and self._output.taken == taken:
+            self._ended()
+        elif self._paused:
+            self._hung_up()
 
     def _catch_up(self) -> None:
         """Serve what had to wait for the client to read."""

@@ -55,6 +55,11 @@ class Watch:
         if self._deadline is None:
             self._deadline = time.monotonic() + self._seconds_to_end
 
+    def seconds_left(self) -> float:
+        """Until the process has to be gone."""
+        left = 0.0 if self._deadline is None else self._deadline - time.monotonic()
+        return max(0.0, left - _POLL)
+
     def dismiss(self) -> None:
         """The process may live on."""
         self._dismissed.set()
