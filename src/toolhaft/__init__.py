@@ -10,7 +10,7 @@ from .errors import (
     NotFound,
     ToolError,
 )
-from .features.completion import Complete
+from .features.completer import Complete
 from .features.context import Client, Context
 from .features.prompts import assistant, user
 from .features.resources import Cache

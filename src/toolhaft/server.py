@@ -24,7 +24,7 @@ from .features.authoring import (
     version_of,
 )
 from .features.changes import Changes
-from .features.completing import Completing
+from .features.completion import Completions
 from .features.context import Context
 from .features.lifecycle import Lifecycle
 from .features.prompts import Prompt, Prompts
@@ -148,7 +148,7 @@ class Server:
         self._prompts = Prompts(
             Registry("prompt", page_size, self._tell("prompts")), context=self._context
         )
-        self._completing = Completing(self._prompts, self._resources)
+        self._completions = Completions(self._prompts, self._resources)
         self._handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
 
     # Registration
@@ -375,7 +375,7 @@ class Server:
             if resources
             else UNSET,
             prompts=changes if prompts else UNSET,
-            completions={} if self._completing else UNSET,
+            completions={} if self._completions else UNSET,
             logging={} if tools or resources or prompts else UNSET,
         )
 
@@ -407,7 +407,7 @@ class Server:
             "resources/unsubscribe": self.changes.unsubscribe,
             "prompts/list": prompts.list,
             "prompts/get": prompts.get,
-            "completion/complete": self._completing.complete,
+            "completion/complete": self._completions.complete,
             "subscriptions/listen": self.changes.listen,
         }
 

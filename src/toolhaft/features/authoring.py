@@ -2,17 +2,24 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from ..protocol.limits import Limits
 
 
+def unwrapped(function: Callable[..., Any]) -> Any:
+    """What is inside of a `functools.partial`, or of several."""
+    target: Any = function
+    while isinstance(target, partial):
+        target = target.func
+    return target
+
+
 def name_of(function: Callable[..., Any]) -> str:
     """The name under which a function is registered unless its author gives another."""
-    target: Any = function
-    while hasattr(target, "func"):  # functools.partial
-        target = target.func
+    target = unwrapped(function)
     name = getattr(target, "__name__", None) or type(target).__name__
     if name == "<lambda>":
         raise TypeError("a lambda has no name; pass name=…")

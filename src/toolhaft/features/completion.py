@@ -1,47 +1,85 @@
-"""`completion/complete`: suggestions for what a user types into an argument."""
+"""`completion/complete`: which completer an argument has, and what of it is sent."""
 
-import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
-Suggestions: TypeAlias = Iterable[str]
+from msgspec import UNSET
+
+from ..errors import InvalidParams, shown
+from ..protocol.calls import Exchange, Outcome
+from ..types.prompts import CompleteParams, CompleteResult, Completion, PromptReference
+from .calling import called
+from .prompts import Prompts
+from .registry import require
+from .resources import Resources, key_of
+from .signature import Parameter, Signature
+
+# "Maximum 100 items per response."
+_MOST = 100
 
 
-class Complete:
-    """Suggests values for a parameter: `Annotated[str, Complete(fn)]`.
+class Completions:
+    """Suggestions for the arguments of prompts and the variables of templates."""
 
-    The function gets what was typed so far and, if it takes a second argument, a mapping of the
-    arguments that are given already. It may be a coroutine function."""
+    def __init__(self, prompts: Prompts, resources: Resources) -> None:
+        self._prompts = prompts
+        self._resources = resources
 
-    __slots__ = ("_wants_given", "function", "is_async")
-
-    def __init__(
-        self, function: Callable[..., Suggestions] | Callable[..., Awaitable[Suggestions]]
-    ) -> None:
-        if not callable(function):
-            raise TypeError(
-                f"Complete takes a function of what was typed, not {type(function).__name__}; for "
-                "fixed values annotate the parameter with a Literal"
-            )
-        self.function: Callable[..., Any] = function
-        self.is_async = inspect.iscoroutinefunction(function)
-        self._wants_given = len(inspect.signature(function).parameters) > 1
-
-    @classmethod
-    def among(cls, values: list[str]) -> "Complete":
-        """Suggests those of some known values that begin with what was typed."""
-        return cls(partial(_beginning, values))
-
-    def call(self, value: str, given: Mapping[str, str]) -> Callable[[], Any]:
-        """The author's function, ready to be called."""
-        return (
-            partial(self.function, value, given)
-            if self._wants_given
-            else partial(self.function, value)
+    def __len__(self) -> int:
+        """How many arguments complete."""
+        signatures = [prompt.signature for prompt in self._prompts.registry]
+        signatures += [resource.signature for resource in self._resources.templates]
+        return sum(
+            parameter.completer is not None
+            for signature in signatures
+            for parameter in signature.parameters
         )
 
+    def complete(self, exchange: Exchange) -> Outcome:
+        """Answer `completion/complete`."""
+        require(self, "completions")
+        params: CompleteParams = exchange.params
+        parameter = self._parameter(params)
+        completer = parameter.completer
+        if completer is None:
+            return CompleteResult(completion=Completion(values=[]))
+        context = params.context
+        given = {} if context is UNSET or context is None else context.arguments
+        return called(
+            completer.call(params.argument.value, given),
+            {},
+            is_async=completer.is_async,
+            finish=_result,
+        )
 
-def _beginning(values: list[str], value: str) -> list[str]:
-    typed = value.casefold()
-    return [known for known in values if known.casefold().startswith(typed)]
+    def _parameter(self, params: CompleteParams) -> Parameter:
+        signature = self._signature(params)
+        parameter = signature.parameter(params.argument.name)
+        if parameter is None:
+            known = ", ".join(parameter.name for parameter in signature.parameters) or "none"
+            raise InvalidParams(
+                f"params.argument.name: {shown(params.argument.name)} is not an argument of "
+                f"{signature.what}; it has {known}"
+            )
+        return parameter
+
+    def _signature(self, params: CompleteParams) -> Signature:
+        ref = params.ref
+        if isinstance(ref, PromptReference):
+            prompt = self._prompts.registry.get(ref.name)
+            if prompt is None:
+                raise InvalidParams(f"unknown prompt: {shown(ref.name)}")
+            return prompt.signature
+        template = self._resources.templates.get(key_of(ref.uri))
+        if template is None:
+            raise InvalidParams(f"unknown resource template: {shown(ref.uri)}")
+        return template.signature
+
+
+def _result(values: Any) -> CompleteResult:
+    if isinstance(values, str):
+        raise TypeError("a completer returns a list of str, not one str")
+    found = [str(value) for value in values]
+    completion = Completion(values=found[:_MOST], total=len(found))
+    if len(found) > _MOST:
+        completion.has_more = True
+    return CompleteResult(completion=completion)

@@ -1,6 +1,7 @@
 """What a function may do for the length of its call: report, log, look at who calls."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -8,6 +9,8 @@ from msgspec import UNSET, Struct
 from ..errors import Cancelled
 from ..protocol.calls import Exchange
 from ..types.notices import LEVELS, LogLevel, LogMessage, Progress
+
+MakeContext = Callable[[Exchange], "Context"]
 
 
 class Client(Struct, frozen=True):

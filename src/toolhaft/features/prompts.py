@@ -14,9 +14,9 @@ from ..types.prompts import GetPromptResult, ListPromptsResult, PromptArgument, 
 from ..types.prompts import Prompt as PromptDescription
 from ..types.wire import Icon, Meta
 from .calling import called
+from .context import MakeContext
 from .registry import Registry, require
 from .signature import BadArguments, Signature
-from .tools import MakeContext
 from .values import BLOCKS
 
 

@@ -22,9 +22,9 @@ from ..types.resources import Resource as ResourceDescription
 from ..types.resources import ResourceTemplate as TemplateDescription
 from ..types.wire import CacheScope, Icon, Meta
 from .calling import called
+from .context import MakeContext
 from .registry import Registry, require
 from .signature import BadArguments, Signature
-from .tools import MakeContext
 
 # A value that climbs: a segment of dots, an absolute path, a drive, or a byte that ends a C string.
 _CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:|\0")

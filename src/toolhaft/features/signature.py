@@ -18,7 +18,8 @@ from msgspec.structs import asdict
 
 from ..errors import InvalidParams, ParseError, clipped, shown
 from ..jsonrpc import is_null
-from .completion import Complete
+from .authoring import unwrapped
+from .completer import Complete
 from .context import Context
 from .schema import Schema, UnknownType, object_schema, schema_of
 
@@ -211,9 +212,7 @@ def _field(default: Any) -> Any:
 
 
 def _hints(function: Callable[..., Any], what: str) -> dict[str, Any]:
-    target: Any = function
-    while hasattr(target, "func"):  # functools.partial
-        target = target.func
+    target = unwrapped(function)
     if not inspect.isroutine(target):
         target = type(target).__call__
     try:

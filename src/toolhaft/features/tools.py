@@ -16,7 +16,7 @@ from ..types.content import TextContent
 from ..types.tools import CallToolResult, ListToolsResult, ToolAnnotations
 from ..types.tools import Tool as ToolDescription
 from ..types.wire import Icon, Meta
-from .context import Context
+from .context import MakeContext
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 from .values import Output
@@ -24,7 +24,6 @@ from .values import Output
 # "Tool names SHOULD be between 1 and 128 characters" of these; some clients refuse others.
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
-MakeContext = Callable[[Exchange], Context]
 Mask = Callable[[str, BaseException], str]
 
 
@@ -109,6 +108,9 @@ class Tools:
         if signature.is_async:
             return self._await(exchange, tool, arguments)
         return Blocking(partial(self._run, exchange, tool, arguments), tool.inline)
+
+    # These two are `called` of calling.py, written out: tools are called a hundred times as often
+    # as anything else, and this way costs no closure.
 
     async def _await(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Result:
         try:

@@ -35,8 +35,9 @@ class Output:
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._corked = False
-        # Frames that nobody has tried to send yet. Appending needs no lock: whoever appends looks
-        # at the cork afterwards, and whoever pulls the cork flushes afterwards.
+        # Frames that nobody has tried to send yet. Appending needs no lock, since a list is safe to
+        # append to: whoever appends looks at the cork afterwards, and whoever pulls the cork
+        # flushes afterwards.
         self._frames: list[bytes] = []
         # What the descriptor did not take.
         self._left: memoryview | None = None
