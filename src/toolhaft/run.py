@@ -33,6 +33,7 @@ from .types.wire import Implementation
 log = logging.getLogger(__name__)
 
 _CHUNK = 65536
+_A_MOMENT = 0.05
 
 
 class Audience(Protocol):
@@ -235,9 +236,9 @@ async def _serve_stdio(
             watch.expect_end()
             output.end()
         # Whoever still reads gets everything that was answered.
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(watch.seconds_left()):
-                await output.emptied()
+        while not output.empty and watch.seconds_left() > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(output.emptied(), _A_MOMENT)
 
 
 @contextlib.contextmanager

@@ -66,10 +66,9 @@ def test_nested_arrays_never_raise(shape: str, revision: str | None) -> None:
     assert raised == []
 
 
-@pytest.mark.parametrize("revision", [None, "2025-03-26", "2025-11-25"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_nested_objects_never_raise(shape: str, revision: str | None) -> None:
-    raised = raised_by(peer_of(revision), shape, b'{"a":', b"}")
+def test_nested_objects_never_raise(shape: str) -> None:
+    raised = raised_by(peer_of("2025-03-26"), shape, b'{"a":', b"}")
 
     assert raised == []
 

@@ -84,7 +84,7 @@ def test_what_is_not_json_is_a_parse_error(data: bytes) -> None:
         b'"params":{"x":' + b"9" * 5000 + b"}",
         b'"params":{"x":"\xed\xa0\x80"}',
         b'"params":{"x":"\\ud800"}',
-        b'"params":' + b'{"a":' * 5000 + b"1" + b"}" * 5000,
+        b'"params":' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
         b'"method":"again"',
         b'"\\u006dethod":"again"',
         b'"params":{},"params":{}',

@@ -241,7 +241,7 @@ class Connection:
             return
         if isinstance(outcome, _RESULT):
             self._complete(running, outcome)
-        elif len(calls) > self._most_calls or len(self._blocking) >= self._most_calls:
+        elif self._is_too_much(outcome):
             if not isinstance(outcome, Blocking):
                 outcome.close()
             self._fail(running, InternalError("too many calls at once; wait for some of them"))
@@ -252,6 +252,12 @@ class Connection:
             self._pump.start(running, outcome)
         else:
             self._loop.call_soon_threadsafe(self._pump.start, running, outcome)
+
+    def _is_too_much(self, outcome: Outcome) -> bool:
+        """Cancelled calls count no more, but those that still wait for a thread do."""
+        if isinstance(outcome, Blocking) and len(self._blocking) >= self._most_calls:
+            return True
+        return len(self._calls) > self._most_calls
 
     def _refuse(self, running: Running, error: McpError) -> None:
         self._answer_with(self.peer.fail(running, error), running.batch)

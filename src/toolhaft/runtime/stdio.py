@@ -103,6 +103,11 @@ class Output:
             if self.full and not self._ending:
                 self._roomy.wait()
 
+    @property
+    def empty(self) -> bool:
+        """Has the client taken everything?"""
+        return self._left is None and not self._frames
+
     async def emptied(self) -> None:
         """Wait until the client has taken everything."""
         self.push()

@@ -43,6 +43,8 @@ class Watch:
         self._loop = asyncio.get_running_loop()
         self._parent = os.getppid()
         self._deadline: float | None = None
+        # What the client had taken when we last looked.
+        self._taken = 0
         self._dismissed = threading.Event()
         self._blamed: set[str] = set()
 
@@ -80,6 +82,10 @@ class Watch:
     def _look_at_the_clock(self) -> None:
         if self._input.at_end:
             self.expect_end()
+        if self._deadline is not None and self._output.taken != self._taken:
+            # The client still reads what it has asked for.
+            self._taken = self._output.taken
+            self._deadline = time.monotonic() + self._seconds_to_end
         if self._deadline is not None and time.monotonic() > self._deadline:
             os._exit(0)
 

@@ -1,0 +1,280 @@
+"""How a service ends: with every answer that somebody still reads, and always."""
+
+import asyncio
+import contextlib
+import os
+import select
+import socket
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from tests.runtime.conftest import Serve
+from tests.runtime.process import (
+    HANDSHAKE,
+    PATIENCE,
+    Process,
+    command_for,
+    line,
+    tool_call,
+    write_server,
+)
+
+from toolhaft import Server
+
+ENDS = 5.0
+BIG = """
+@server.tool
+def plain(n: int) -> str:
+    say(f"{n} bytes")
+    return "x" * n
+
+@server.tool
+async def coroutine(n: int) -> str:
+    say(f"{n} bytes")
+    return "x" * n
+"""
+BOTH_KINDS = pytest.mark.parametrize("tool", ["plain", "coroutine"])
+
+
+def read_slowly(server: Process, pause: float) -> bytes:
+    """All that comes until the end of the stream, a pipe's worth at a time."""
+    assert server._popen.stdout is not None
+    descriptor = server._popen.stdout.fileno()
+    data = bytearray()
+    while True:
+        assert select.select([descriptor], [], [], PATIENCE)[0], "the stream does not end"
+        chunk = os.read(descriptor, 65536)
+        if not chunk:
+            return bytes(data)
+        data += chunk
+        time.sleep(pause)  # the client is slow: this is what is tested
+
+
+# The client has ended its side
+
+
+@BOTH_KINDS
+def test_an_answer_that_is_still_to_be_read_is_whole(serve: Serve, tool: str) -> None:
+    server = serve(BIG, opened=False, reading=False)
+    server.send(*HANDSHAKE, tool_call(1, tool, n=900_000))
+    server.hears("900000 bytes")
+
+    server.close_input()
+    server.start_reading()
+
+    assert server.answer(1)["result"]["content"] == [{"type": "text", "text": "x" * 900_000}]
+    assert server.ends(ENDS) == 0
+
+
+def test_an_answer_to_a_call_right_before_the_end_is_whole(serve: Serve) -> None:
+    server = serve(BIG, opened=False, reading=False)
+    server.send(*HANDSHAKE, tool_call(1, "coroutine", n=900_000))
+
+    server.close_input()
+    server.start_reading()
+
+    assert server.answer(1)["result"]["content"] == [{"type": "text", "text": "x" * 900_000}]
+    assert server.ends(ENDS) == 0
+
+
+@BOTH_KINDS
+def test_a_client_that_reads_nothing_and_leaves_does_not_keep_the_process(
+    serve: Serve, tool: str
+) -> None:
+    server = serve(BIG, opened=False, reading=False)
+    server.send(*HANDSHAKE, *(tool_call(n, tool, n=300_000) for n in range(29)))
+    server.hears("300000 bytes\n" * 4)
+
+    server.close_input()
+
+    assert server.ends(ENDS) == 0
+    assert "Traceback" not in server.stderr
+
+
+@BOTH_KINDS
+def test_a_client_that_leaves_and_reads_slowly_gets_every_answer(serve: Serve, tool: str) -> None:
+    server = serve(BIG, opened=False, reading=False)
+    server.send(*HANDSHAKE, *(tool_call(n, tool, n=300_000) for n in range(29)))
+    server.hears("300000 bytes\n" * 4)
+
+    server.close_input()
+    data = read_slowly(server, pause=0.01)
+
+    assert data.count(b"x" * 300_000) == 29
+    assert data.count(b"\n") == 30
+    assert data.endswith(b"}\n")
+    assert server.ends(ENDS) == 0
+
+
+# Threads that are all taken
+
+HOLDERS = """
+released = threading.Event()
+
+@server.tool
+def hold() -> str:
+    say("held")
+    released.wait(600)
+    return "released"
+
+@server.tool
+def mark() -> str:
+    with open("marker", "a") as file:
+        file.write("ran")
+    return "marked"
+
+@server.tool
+def plain() -> str:
+    return "plain"
+
+@server.tool
+async def release() -> str:
+    released.set()
+    return "done"
+"""
+
+
+def call_and_cancel(count: int) -> bytes:
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+    return b"".join(
+        line(tool_call(f"m{n}", "mark")) + line({**cancelled, "params": {"requestId": f"m{n}"}})
+        for n in range(count)
+    )
+
+
+def test_thousands_of_cancelled_calls_behind_blocked_threads_hold_up_nothing(serve: Serve) -> None:
+    server = serve(HOLDERS)
+    server.send(*(tool_call(n, "hold") for n in range(64)))
+    server.hears("held\n" * 64)
+
+    server.write(call_and_cancel(70_000))
+
+    assert server.ask("ping", "ping")["result"] == {}
+    assert server.end(ENDS) == 0
+
+
+def test_cancelled_calls_that_wait_for_a_thread_never_run(serve: Serve, tmp_path: Path) -> None:
+    server = serve(HOLDERS)
+    server.send(*(tool_call(n, "hold") for n in range(64)))
+    server.hears("held\n" * 64)
+    server.write(call_and_cancel(1_500))
+    server.call("plain", "plain")
+
+    server.call("release", "release")
+    for n in range(64):
+        server.answer(n)
+    server.answer("plain")
+
+    assert not (tmp_path / "marker").exists()
+    assert server.end(ENDS) == 0
+    assert [message["id"] for message in server.left()] == ["release"]
+
+
+# Before it has begun
+
+
+def test_a_lifespan_that_exits_fails_the_calls_and_not_the_server(serve: Serve) -> None:
+    server = serve(
+        """
+        @contextlib.asynccontextmanager
+        async def lifespan(server):
+            sys.exit("no configuration")
+            yield
+
+        server = Server("tested", version="1.0.0", lifespan=lifespan)
+
+        @server.tool
+        async def coroutine() -> str:
+            return "ran"
+
+        @server.tool
+        def plain() -> str:
+            return "ran"
+        """
+    )
+    server.send(tool_call(1, "coroutine"), tool_call(2, "plain"))
+
+    for id_ in (1, 2):
+        answer = server.answer(id_)
+        assert "error" in answer or answer["result"]["isError"] is True
+    assert server.ask(3, "ping")["result"] == {}
+    assert server.end(ENDS) == 0
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-"])
+def test_a_closed_stdin_or_stdout_is_said_in_one_line(tmp_path: Path, closed: str) -> None:
+    command = command_for(write_server(tmp_path, ""))
+
+    result = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *command],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=PATIENCE,
+        text=True,
+    )
+
+    assert result.returncode == 2
+    assert result.stderr.startswith("toolhaft: ")
+    assert result.stderr.count("\n") == 1
+
+
+# Over streams
+
+
+async def serve_until_reset(server: Server, sent: bytes, answered: asyncio.Event) -> None:
+    """Serve a client that sends this and, once it was answered, resets the connection."""
+    served: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await server.serve(reader, writer)
+        except BaseException as error:
+            served.set_exception(error)
+        else:
+            served.set_result(None)
+        finally:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    listener = await asyncio.start_server(accepted, "127.0.0.1", 0)
+    async with listener, asyncio.timeout(PATIENCE):
+        address = listener.sockets[0].getsockname()
+        with socket.create_connection(address, timeout=PATIENCE) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall(sent)
+            await answered.wait()
+        await served
+
+
+@pytest.mark.parametrize("size", [1, 10_000_000])
+async def test_a_connection_that_is_reset_ends_the_service_quietly(size: int) -> None:
+    server, answered = Server("tested", version="1"), asyncio.Event()
+
+    @server.tool
+    async def big(n: int) -> str:
+        asyncio.get_running_loop().call_soon(answered.set)
+        return "x" * n
+
+    sent = b"".join(map(line, (*HANDSHAKE, tool_call(1, "big", n=size))))
+
+    assert await serve_until_reset(server, sent, answered) is None
+
+
+async def test_a_connection_that_is_reset_during_a_call_ends_the_service_quietly() -> None:
+    server, begun = Server("tested", version="1"), asyncio.Event()
+
+    @server.tool
+    async def wait() -> str:
+        begun.set()
+        await asyncio.sleep(600)
+        return "never"
+
+    sent = b"".join(map(line, (*HANDSHAKE, tool_call(1, "wait"))))
+
+    assert await serve_until_reset(server, sent, begun) is None
