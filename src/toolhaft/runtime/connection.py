@@ -47,6 +47,7 @@ Send = Callable[[bytes], None]
 Mask = Callable[[str, BaseException], str]
 
 _RESULT = (Wire, bytes)
+_TOO_MANY = "too many calls at once; wait for some of them"
 
 
 class Running(Call, eq=False, kw_only=True):
@@ -241,28 +242,25 @@ class Connection:
             return
         if isinstance(outcome, _RESULT):
             self._complete(running, outcome)
-        elif self._is_too_much(outcome):
-            if not isinstance(outcome, Blocking):
-                outcome.close()
-            self._fail(running, InternalError("too many calls at once; wait for some of them"))
         elif isinstance(outcome, Blocking):
             self._start_blocking(running, outcome)
+        elif len(calls) > self._most_calls:
+            outcome.close()
+            self._fail(running, InternalError(_TOO_MANY))
         elif get_ident() == self._thread:
             self.current = running
             self._pump.start(running, outcome)
         else:
             self._loop.call_soon_threadsafe(self._pump.start, running, outcome)
 
-    def _is_too_much(self, outcome: Outcome) -> bool:
-        """Cancelled calls count no more, but those that still wait for a thread do."""
-        if isinstance(outcome, Blocking) and len(self._blocking) >= self._most_calls:
-            return True
-        return len(self._calls) > self._most_calls
-
     def _refuse(self, running: Running, error: McpError) -> None:
         self._answer_with(self.peer.fail(running, error), running.batch)
 
     def _start_blocking(self, running: Running, outcome: Blocking) -> None:
+        # Cancelled calls count no more, but those that still wait for a thread do.
+        if max(len(self._calls) - 1, len(self._blocking)) >= self._most_calls:
+            self._fail(running, InternalError(_TOO_MANY))
+            return
         # What a call sets in a context variable is its own, as it is for a coroutine.
         enter = copy_context().run
         if outcome.inline and get_ident() == self._thread:

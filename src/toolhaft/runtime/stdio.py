@@ -39,8 +39,8 @@ class Output:
         # append to: whoever appends looks at the cork afterwards, and whoever pulls the cork
         # flushes afterwards.
         self._frames: list[bytes] = []
-        # What the descriptor did not take.
-        self._left: memoryview | None = None
+        # What the descriptor did not take; None while the client reads.
+        self.left: memoryview | None = None
         # How many bytes the frames have, about.
         self._held = 0
         self._watched = False
@@ -56,13 +56,13 @@ class Output:
     @property
     def full(self) -> bool:
         """Does the client not read?"""
-        return self._left is not None and len(self._left) + self._held > self._high
+        return self.left is not None and len(self.left) + self._held > self._high
 
     def send(self, frame: bytes) -> None:
         """Send a frame, now or as soon as the client reads."""
         self._frames.append(frame)
         self._held += len(frame)
-        if self._left is None and (not self._corked or self._held > _GATHERED):
+        if self.left is None and (not self._corked or self._held > _GATHERED):
             self.flush()
 
     def cork(self) -> None:
@@ -78,15 +78,15 @@ class Output:
     def flush(self) -> None:
         """Send what was not tried yet, unless the client still has to take what came before."""
         with self._lock:
-            if self._left is None:
+            if self.left is None:
                 self._flush()
 
     def push(self) -> None:
         """Send as much as the client takes now."""
         with self._lock:
-            if self._left is not None:
-                self._write(self._left)
-            if self._left is None:
+            if self.left is not None:
+                self._write(self.left)
+            if self.left is None:
                 self._flush()
 
     async def drained(self) -> None:
@@ -106,12 +106,12 @@ class Output:
     @property
     def empty(self) -> bool:
         """Has the client taken everything?"""
-        return self._left is None and not self._frames
+        return self.left is None and not self._frames
 
     async def emptied(self) -> None:
         """Wait until the client has taken everything."""
         self.push()
-        while self._left is not None:
+        while self.left is not None:
             self._room.append(room := self._loop.create_future())
             await room
 
@@ -127,9 +127,12 @@ class Output:
             self._write(*self._wrap(frames))
 
     def _write(self, data: bytes | memoryview, *more: bytes) -> None:
-        size = len(data) + sum(map(len, more))
+        size = len(data) + sum(map(len, more)) if more else len(data)
         try:
-            sent = os.writev(self._descriptor, (data, *more))
+            if more:
+                sent = os.writev(self._descriptor, (data, *more))
+            else:
+                sent = os.write(self._descriptor, data)
         except BlockingIOError:
             sent = 0
         except OSError:
@@ -137,9 +140,9 @@ class Output:
             sent = size
         self.taken += sent
         if sent == size:
-            self._left = None
+            self.left = None
             return
-        self._left = memoryview(b"".join((data, *more)) if more else data)[sent:]
+        self.left = memoryview(b"".join((data, *more)) if more else data)[sent:]
         if not self._watched:
             self._watched = True
             self._loop.call_soon_threadsafe(self._watch)
@@ -149,10 +152,10 @@ class Output:
 
     def _writable(self) -> None:
         self.push()
-        if self._left is None:
+        if self.left is None:
             self._watched = False
             self._loop.remove_writer(self._descriptor)
-        if self._left is None or len(self._left) + self._held <= self._high // 4:
+        if self.left is None or len(self.left) + self._held <= self._high // 4:
             self._make_room()
             if self.relieved is not None:
                 self.relieved()
@@ -242,7 +245,7 @@ class Input:
         several = len(frames) > 1
         if several:
             output.cork()
-        while frames and not output.full:
+        while frames and (output.left is None or not output.full):
             self.turns += 1
             try:
                 frame = frames.popleft()
@@ -252,7 +255,7 @@ class Input:
         if several:
             output.uncork()
         self.serving = False
-        if output.full and not self._paused:
+        if output.left is not None and output.full and not self._paused:
             self._loop.call_soon_threadsafe(self._pause)
 
     def _take(self, data: bytes) -> None:
