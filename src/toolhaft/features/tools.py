@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -87,8 +87,14 @@ class Tools:
 
     def list(self, exchange: Exchange) -> Outcome:
         """Answer `tools/list`."""
+        return self.registry.page(exchange, self._page)
+
+    def _page(self, tools: Sequence[Tool], revision: Revision) -> ListToolsResult:
+        # Asked for here, where a page is made, so that a page that is kept costs nothing.
         require(self.registry, "tools")
-        return self.registry.page(exchange, _list)
+        return ListToolsResult(
+            tools=[tool.describe(revision) for tool in tools], ttl_ms=0, cache_scope="public"
+        )
 
     def call(self, exchange: Exchange) -> Outcome:
         """Answer `tools/call`: arguments that do not fit are an answer the model can act on."""
@@ -134,12 +140,6 @@ class Tools:
         if isinstance(error, McpError) or exchange.cancelled:
             raise error
         return _failed(self._mask(f"tool {tool.name!r}", error))
-
-
-def _list(tools: list[Tool], revision: Revision) -> ListToolsResult:
-    return ListToolsResult(
-        tools=[tool.describe(revision) for tool in tools], ttl_ms=0, cache_scope="public"
-    )
 
 
 def _failed(text: str) -> CallToolResult:
