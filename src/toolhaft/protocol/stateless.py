@@ -6,12 +6,13 @@ is stamped on each result.
 
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from ..errors import InvalidParams, UnsupportedVersion, shown
 from ..jsonrpc import encode
 from ..types.notices import LEVELS
-from ..types.wire import Implementation, RequestMeta, Wire
+from ..types.wire import Implementation, RequestMeta
 from .calls import Call, Caller, Result
 from .lowering import lowered
 from .revisions import REVISIONS, SUPPORTED
@@ -83,15 +84,11 @@ class Stateless:
         meta: Any = getattr(result, "meta", UNSET)
         if meta is UNSET:
             return self._stamped(self._stamp, encode(result))
-        return self._stamped(self._TYPE, encode(self._signed(result, meta)))
+        signed = msgspec.structs.replace(result, meta={**meta, SERVER_INFO: self._info})
+        return self._stamped(self._TYPE, encode(signed))
 
     def refuse(self, call: Call) -> None:
         """Nothing is remembered, so nothing is taken back."""
-
-    def _signed(self, result: Wire, meta: dict[str, Any]) -> Wire:
-        result = type(result)(**{name: getattr(result, name) for name in result.__struct_fields__})
-        result.meta = {**meta, SERVER_INFO: self._info}  # type: ignore[attr-defined]
-        return result
 
     @staticmethod
     def _stamped(stamp: bytes, body: bytes) -> bytes:
