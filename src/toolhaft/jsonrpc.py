@@ -239,7 +239,9 @@ def _id_text(id_: Id) -> bytes:
 
 def response(id_: Id, result: bytes) -> bytes:
     """A successful answer; `result` is the text of a JSON object."""
-    return b"".join((b'{"jsonrpc":"2.0","id":', _id_text(id_), b',"result":', result, b"}"))
+    if type(id_) is int:
+        return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id_, result)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_encode(id_), result)
 
 
 def failure(id_: Id | UnsetType, error: McpError, code: int | None = None) -> bytes:

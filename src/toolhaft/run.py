@@ -23,7 +23,7 @@ from .protocol.peer import Peer
 from .protocol.ports import LifespanState, Reader, Writer
 from .runtime import descriptors
 from .runtime.connection import Connection, Running
-from .runtime.ears import Ears
+from .runtime.ears import Ears, Loop
 from .runtime.lane import Lane
 from .runtime.stderr import drain, log_to_stderr
 from .runtime.stdio import Input, Output
@@ -173,10 +173,9 @@ def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = F
             f"toolhaft: {service.name} speaks MCP on stdin and stdout, one JSON message per line; "
             "Ctrl-D ends it\n"
         )
-    ears = Ears()
-    loop = asyncio.SelectorEventLoop(ears)
+    loop = Loop()
     watch: list[Watch] = []
-    main = loop.create_task(_serve_stdio(service, wires, framing, ears, watch))
+    main = loop.create_task(_serve_stdio(service, wires, framing, loop.ears, watch))
     try:
         _run_to_the_end(loop, main)
     finally:
@@ -201,6 +200,10 @@ def _run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[None]")
             if main.done():
                 raise
             log.error("a task of a tool raised %s; the server goes on", type(error).__name__)
+        except RuntimeError:
+            if main.done():
+                raise
+            log.error("a tool has stopped the event loop; the server goes on")
 
 
 async def _serve_stdio(

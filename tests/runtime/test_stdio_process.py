@@ -923,6 +923,25 @@ def test_whatever_a_tool_raises_harms_its_own_call_only(serve: Serve, kind: str)
     assert server.left() == []
 
 
+def test_a_tool_that_stops_the_loop_does_not_stop_the_server(serve: Serve) -> None:
+    server = serve(
+        """
+        @server.tool
+        async def stop(later: bool) -> str:
+            if later:
+                await asyncio.sleep(0.01)
+            asyncio.get_running_loop().stop()
+            return "stopped"
+        """
+    )
+
+    for id_, later in enumerate([False, True, False]):
+        assert text_of(server.ask_tool(id_, "stop", later=later)) == "stopped"
+
+    assert server.end() == 0
+    assert "a tool has stopped the event loop" in server.stderr
+
+
 @pytest.mark.parametrize("error", ["SystemExit(3)", "KeyboardInterrupt()"])
 def test_what_a_tool_leaves_behind_may_raise_without_harm(serve: Serve, error: str) -> None:
     server = serve(

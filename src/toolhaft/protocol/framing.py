@@ -7,15 +7,14 @@ the limit is ever held.
 
 import re
 from collections import deque
-from operator import methodcaller
 from typing import Literal, TypeAlias
 
 FramingName: TypeAlias = Literal["auto", "lines", "content-length"]
 
 _HEADER = re.compile(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*", re.IGNORECASE)
-# A line without what may stand around a message.
-_bare = methodcaller("strip", b" \t\r")
+# What may stand around a message on its line.
+_BLANK = b" \t\r"
 _LONG = 4096
 # As much of a message that is skipped as is kept, to find its id in.
 _HEAD = 65536
@@ -62,7 +61,9 @@ class Framer:
             and len(data) <= self._limit
         ):
             # Whole lines and nothing else, which is how clients write.
-            self.frames += filter(None, map(_bare, data.split(b"\n")))
+            for line in data.split(b"\n"):
+                if line := line.strip(_BLANK):
+                    self.frames.append(line)
             return
         self._buffer += data
         self._cut(at_end=not data)
@@ -80,7 +81,7 @@ class Framer:
             return
         if self._framing == "lines":
             while (line := self._take_line(at_end=at_end)) is not None:
-                if isinstance(line, TooLong) or (line := _bare(line)):
+                if isinstance(line, TooLong) or (line := line.strip(_BLANK)):
                     self.frames.append(line)
         else:
             while (body := self._take_body(at_end=at_end)) is not None:

@@ -63,7 +63,9 @@ class Output:
         self._frames.append(frame)
         self._held += len(frame)
         if self.left is None and (not self._corked or self._held > _GATHERED):
-            self.flush()
+            with self._lock:
+                if self.left is None:
+                    self._flush()
 
     def cork(self) -> None:
         """Gather frames from now on."""
@@ -73,13 +75,9 @@ class Output:
         """Send what was gathered."""
         self._corked = False
         if self._frames:
-            self.flush()
-
-    def flush(self) -> None:
-        """Send what was not tried yet, unless the client still has to take what came before."""
-        with self._lock:
-            if self.left is None:
-                self._flush()
+            with self._lock:
+                if self.left is None:
+                    self._flush()
 
     def push(self) -> None:
         """Send as much as the client takes now."""
