@@ -34,8 +34,9 @@ WAITS = {
 HARMLESS = {("features/schema.py", "uuid")}
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 LONGEST_MODULE = 500
-# Lines of code, without blank lines, comments and docstrings.
-LARGEST_CORE = 6000
+# Lines of code, without blank lines, comments and docstrings. The first plan was 6,000; it left the
+# words for wrong arguments, JSON Schema and docstrings to packages that the core does not have.
+LARGEST_CORE = 7500
 EDGES = {"auth", "ext", "testing", "cli"}
 DEPENDENCIES = {"msgspec"}
 
@@ -44,6 +45,7 @@ IMPORTED_LATER = {
     ("server.py", "run", ".run"),
     ("server.py", "serve", ".run"),
     ("server.py", "handle", ".run"),
+    ("server.py", "_gate", ".runtime.gate"),
     ("server.py", "_lifespan", ".runtime.lifespan"),
 }
 

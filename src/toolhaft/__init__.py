@@ -8,32 +8,50 @@ from .errors import (
     MethodNotFound,
     MissingCapability,
     NotFound,
+    PromptError,
+    ResourceError,
     ToolError,
 )
 from .features.completer import Complete
+from .features.content import Audio, Contents, Embedded, File, Image, Link, Result, Text
 from .features.context import Client, Context
-from .features.prompts import assistant, user
+from .features.depends import Depends, Header
+from .features.parameters import Unsafe
+from .features.prompts import Message, PromptResult, assistant, user
 from .features.resources import Cache
-from .features.signature import Unsafe
 from .protocol.limits import Limits
 from .server import Server
 from .types.wire import Icon
 
 __all__ = [
+    "Audio",
     "Cache",
     "Client",
     "Complete",
+    "Contents",
     "Context",
+    "Depends",
+    "Embedded",
+    "File",
+    "Header",
     "Icon",
+    "Image",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
     "Limits",
+    "Link",
     "McpError",
+    "Message",
     "MethodNotFound",
     "MissingCapability",
     "NotFound",
+    "PromptError",
+    "PromptResult",
+    "ResourceError",
+    "Result",
     "Server",
+    "Text",
     "ToolError",
     "Unsafe",
     "assistant",

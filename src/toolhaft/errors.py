@@ -12,6 +12,8 @@ Exception
     ├── InvalidParams           -32602
     │   └── NotFound                    a resource; the code depends on the revision
     ├── InternalError           -32603
+    ├── PromptError             -32603  a prompt's own «this did not work»
+    ├── ResourceError                   a resource's; the author gives the code
     ├── MissingCapability       -32021  the client did not declare what the call needs
     └── UnsupportedVersion      -32022
 """
@@ -93,6 +95,28 @@ class InternalError(McpError):
     """Something of ours or of the author's broke. Details are in the log, never in here."""
 
     code = -32603
+
+
+class PromptError(McpError):
+    """A prompt that cannot be written, with words for the client."""
+
+    code = -32603
+
+
+class ResourceError(McpError):
+    """A resource that cannot be read, with a code and words for the client.
+
+    Raises:
+        ValueError: the code is one that JSON-RPC keeps for itself.
+    """
+
+    def __init__(self, code: int, message: str, *, data: Any = UNSET) -> None:
+        if -32700 <= code <= -32600 and code != InternalError.code:
+            raise ValueError(
+                f"ResourceError({code}): JSON-RPC itself uses -32700 to -32600; take another "
+                "code, such as -32050"
+            )
+        super().__init__(message, code=code, data=data)
 
 
 class MissingCapability(McpError):

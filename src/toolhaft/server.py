@@ -1,7 +1,7 @@
 """`Server`: what an author writes tools, resources and prompts on.
 
 asyncio takes as long to import as all the rest together. So what needs it is imported when it
-serves, in four functions here, and nowhere else in the package.
+serves, in five functions here, and nowhere else in the package.
 """
 
 import logging
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from msgspec import UNSET
 
@@ -19,10 +19,10 @@ from .features.authoring import (
     check_options,
     check_settings,
     name_of,
-    summary_of,
     text_of,
     version_of,
 )
+from .features.calling import Callee
 from .features.changes import Changes
 from .features.completion import Completions
 from .features.context import Context
@@ -30,17 +30,19 @@ from .features.lifecycle import Lifecycle
 from .features.prompts import Prompt, Prompts
 from .features.registry import Registry
 from .features.resources import Cache, Resource, Resources, key_of
-from .features.tools import Tool, Tools, hints
+from .features.signature import Signature
+from .features.tools import Tool, ToolDetails, Tools, hints
+from .options import PromptOptions, ResourceOptions, ToolOptions
 from .protocol.calls import Exchange, Handler, Middleware, Next, Outcome, Result
 from .protocol.framing import FramingName
 from .protocol.handshake import Session
 from .protocol.interests import ListChange, ListKind, ResourceChange
 from .protocol.limits import Limits
-from .protocol.ports import LifespanState, Reader, Writer
+from .protocol.ports import Gate, LifespanState, Reader, Writer
 from .runtime.lane import Lane
 from .types.content import Annotations
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
-from .types.wire import Icon, Implementation, Meta
+from .types.wire import Icon, Implementation, Json, Meta
 
 log = logging.getLogger(__name__)
 
@@ -61,40 +63,6 @@ _AT_ONCE = frozenset(
         "prompts/list",
     }
 )
-
-
-class _Options(TypedDict, total=False):
-    """What all decorators take."""
-
-    name: str | None
-    title: str | None
-    description: str | None
-    icons: Sequence[Icon]
-    meta: Meta | None
-    thread: bool
-    replace: bool
-
-
-class PromptOptions(_Options, total=False):
-    """The keywords of `@server.prompt`."""
-
-
-class ToolOptions(_Options, total=False):
-    """The keywords of `@server.tool`."""
-
-    read_only: bool | None
-    destructive: bool | None
-    idempotent: bool | None
-    open_world: bool | None
-
-
-class ResourceOptions(_Options, total=False):
-    """The keywords of `@server.resource`."""
-
-    mime_type: str | None
-    size: int | None
-    annotations: Annotations | None
-    cache: float | Cache | None
 
 
 class Server:
@@ -137,17 +105,13 @@ class Server:
         self.changes = Changes(self._followed)
         self._tools = Tools(
             Registry("tool", page_size, self._tell("tools")),
-            context=self._context,
             mask=self.mask,
         )
         self._resources = Resources(
             Registry("resource", page_size, self._tell("resources")),
             Registry("template", page_size, self._tell("resources")),
-            context=self._context,
         )
-        self._prompts = Prompts(
-            Registry("prompt", page_size, self._tell("prompts")), context=self._context
-        )
+        self._prompts = Prompts(Registry("prompt", page_size, self._tell("prompts")))
         self._completions = Completions(self._prompts, self._resources)
         self._handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
 
@@ -178,33 +142,58 @@ class Server:
         destructive: bool | None = None,
         idempotent: bool | None = None,
         open_world: bool | None = None,
+        category: str | None = None,
+        tags: Sequence[str] = (),
         icons: Sequence[Icon] = (),
         meta: Meta | None = None,
+        input_schema: dict[str, Json] | None = None,
+        output_schema: dict[str, Json] | None = None,
+        strict: bool = False,
+        timeout: float | None = None,
+        limit: int | None = None,
+        cache: float = 0,
         thread: bool = True,
         replace: bool = False,
     ) -> None:
         """Register a tool.
 
         Args:
-            description: what the model reads; by default the first paragraph of the docstring.
+            description: what the model reads; by default the docstring, without its sections.
             read_only, destructive, idempotent, open_world: hints for clients; unset is not false.
+            category, tags: for clients that sort their tools; sent in `_meta`.
+            input_schema, output_schema: JSON Schemas to publish and to check by, instead of those
+                made of the annotations. With an input schema the function may take `**arguments`.
+            strict: refuse "7" for an integer, and JSON in a string.
+            timeout: seconds after which the call fails.
+            limit: how many calls of this tool may run at once; more of them wait in line.
+            cache: for how many seconds a client may keep the description of this tool.
             thread: a plain function runs on a thread; False runs it on the loop, which is quicker
                 and right for functions that only compute.
             replace: take the place of a tool of the same name.
 
         Raises:
             TypeError: the function cannot be a tool; the message says what to change.
-            ValueError: there is a tool of this name already.
+            ValueError: there is a tool of this name already, or a schema is not one.
         """
+        details = ToolDetails(
+            title=title,
+            description=description,
+            annotations=hints(read_only, destructive, idempotent, open_world),
+            icons=icons,
+            meta=meta,
+            category=category,
+            tags=tags,
+            input_schema=input_schema,
+            output_schema=output_schema,
+            strict=strict,
+            cache=cache,
+        )
         tool = Tool(
             function,
+            details,
             name=name if name is not None else name_of(function),
-            title=title,
-            description=description if description is not None else summary_of(function),
-            annotations=hints(read_only, destructive, idempotent, open_world),
-            icons=list(icons) or None,
-            meta=meta,
-            inline=not thread,
+            ready=self._ready(timeout, limit, thread=thread),
+            limit=self.limits.result_bytes,
         )
         self._tools.registry.add(tool.name, tool, replace=replace)
 
@@ -239,6 +228,9 @@ class Server:
         annotations: Annotations | None = None,
         meta: Meta | None = None,
         cache: float | Cache | None = None,
+        raw: bool = False,
+        timeout: float | None = None,
+        limit: int | None = None,
         thread: bool = True,
         replace: bool = False,
     ) -> None:
@@ -246,7 +238,8 @@ class Server:
 
         Args:
             cache: for how many seconds a client may keep what it read; or a `Cache`.
-            thread, replace: as in `add_tool`.
+            raw: give the variables as they were sent, with their percent escapes.
+            timeout, limit, thread, replace: as in `add_tool`.
 
         Raises:
             TypeError: the function's parameters are not the variables of the template.
@@ -256,15 +249,16 @@ class Server:
             function,
             uri,
             name=name if name is not None else name_of(function),
+            ready=self._ready(timeout, limit, thread=thread),
             title=title,
-            description=description if description is not None else summary_of(function),
+            description=description,
             mime_type=mime_type,
             size=size,
-            icons=list(icons) or None,
+            icons=icons,
             annotations=annotations,
             meta=meta,
             cache=Cache(cache) if isinstance(cache, int | float) else cache,
-            inline=not thread,
+            raw=raw,
         )
         registry = (
             self._resources.direct if resource.template is None else (self._resources.templates)
@@ -300,18 +294,20 @@ class Server:
         description: str | None = None,
         icons: Sequence[Icon] = (),
         meta: Meta | None = None,
+        timeout: float | None = None,
+        limit: int | None = None,
         thread: bool = True,
         replace: bool = False,
     ) -> None:
-        """Register a prompt. Raises as `add_tool` does."""
+        """Register a prompt. Keywords are as in `add_tool`, and it raises what that raises."""
         prompt = Prompt(
             function,
             name=name if name is not None else name_of(function),
+            ready=self._ready(timeout, limit, thread=thread),
             title=title,
-            description=description if description is not None else summary_of(function),
-            icons=list(icons) or None,
+            description=description,
+            icons=icons,
             meta=meta,
-            inline=not thread,
         )
         self._prompts.registry.add(prompt.name, prompt, replace=replace)
 
@@ -388,6 +384,19 @@ class Server:
             return f"{what} failed: {kind}: {text_of(error)}"
         return f"{what} failed: {kind} (error {mark})"
 
+    def _ready(
+        self, timeout: float | None, limit: int | None, *, thread: bool
+    ) -> Callable[[Signature], Callee]:
+        """What makes a function of ours callable, within the bounds its author has set."""
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"timeout must be a number of seconds above 0, not {timeout!r}")
+        if limit is not None and not limit >= 1:
+            raise ValueError(f"limit must be a number of calls of at least 1, not {limit!r}")
+        gate = None if limit is None else _gate(limit)
+        return lambda signature: Callee(
+            signature, self._context, inline=not thread, timeout=timeout, gate=gate
+        )
+
     def _context(self, exchange: Exchange) -> Context:
         return Context(exchange, self, None if self.lifespan is None else self.lifespan.value)
 
@@ -452,6 +461,12 @@ def _lifespan(opener: Callable[[], AbstractAsyncContextManager[Any]]) -> Lifespa
     from .runtime.lifespan import Lifespan  # noqa: PLC0415
 
     return Lifespan(opener)
+
+
+def _gate(size: int) -> Gate:
+    from .runtime.gate import Gate  # noqa: PLC0415
+
+    return Gate(size)
 
 
 def _given(text: str | None) -> Any:

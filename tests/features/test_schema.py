@@ -130,9 +130,16 @@ CHOICES: list[tuple[Any, dict[str, Any]]] = [
     (Optional[str], {"type": ["string", "null"]}),  # noqa: UP045 - the old spelling counts too
     (int | str | None, {"type": ["integer", "string", "null"]}),
     (int | Any, {}),
+    (list[int] | None, {"type": ["array", "null"], "items": {"type": "integer"}}),
+    (Literal["a", "b"] | None, {"type": ["string", "null"], "enum": ["a", "b", None]}),
     (
-        list[int] | None,
-        {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
+        list[int] | dict[str, int],
+        {
+            "anyOf": [
+                {"type": "array", "items": {"type": "integer"}},
+                {"type": "object", "additionalProperties": {"type": "integer"}},
+            ]
+        },
     ),
 ]
 
@@ -293,7 +300,7 @@ def test_an_object_has_just_its_properties() -> None:
         "type": "object",
         "properties": {
             "b": {"type": "integer", "description": "the second letter"},
-            "a": {"type": ["string", "null"]},
+            "a": {"type": "string"},
             "c": {"type": "array", "items": {"type": "integer"}, "default": [1, 2]},
         },
         "required": ["b"],

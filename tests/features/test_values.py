@@ -206,4 +206,4 @@ def test_a_whole_result_is_sent_as_the_author_made_it() -> None:
 
 def test_a_return_annotation_without_a_schema_is_refused_at_registration() -> None:
     with pytest.raises(TypeError, match="tool 't': the return annotation"):
-        Output(complex, "tool 't'")
+        Output(complex, "t")

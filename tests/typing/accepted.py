@@ -1,27 +1,45 @@
 # pyright: strict
 """What users write, and what type checkers must make of it: decorators change no type."""
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any, Literal, assert_type
 
+import msgspec
+
 from toolhaft import (
+    Audio,
     Cache,
     Client,
     Complete,
+    Contents,
     Context,
+    Depends,
+    Embedded,
+    File,
+    Header,
     Icon,
+    Image,
     InvalidParams,
     Limits,
+    Link,
+    Message,
     NotFound,
+    PromptError,
+    PromptResult,
+    ResourceError,
+    Result,
     Server,
+    Text,
     ToolError,
     Unsafe,
     assistant,
     user,
 )
-from toolhaft.types.prompts import PromptMessage
+from toolhaft.paths import safe_join
 
 
 @asynccontextmanager
@@ -73,6 +91,77 @@ async def wait(seconds: Annotated[float, "how long"], ctx: Context) -> str:
     return "done"
 
 
+class Database:
+    def find(self, text: str) -> list[str]:
+        return [text]
+
+
+async def connected() -> AsyncGenerator[Database]:
+    yield Database()
+
+
+def opened(text: str, ctx: Context) -> Iterator[Database]:
+    yield Database()
+
+
+async def loaded(database: Database = Depends(opened)) -> Database:
+    return database
+
+
+def made() -> Database:
+    return Database()
+
+
+@server.tool(timeout=2.5, limit=3, category="search", tags=["a"], strict=True, cache=60)
+async def search(
+    text: str,
+    one: Annotated[Database, Depends(connected)],
+    two: Database = Depends(connected),
+    three: Database = Depends(opened),
+    four: Database = Depends(loaded),
+    five: Database = Depends(made),
+    tenant: Annotated[str, Header("X-Tenant")] = "none",
+    now: datetime = msgspec.field(default_factory=datetime.now),
+) -> list[str]:
+    assert_type(four, Database)
+    return one.find(text) + two.find(tenant)
+
+
+@server.tool(input_schema={"type": "object"}, output_schema={"type": "object"})
+def anything(**arguments: Any) -> dict[str, Any]:
+    return arguments
+
+
+@server.tool
+async def counting(to: int) -> AsyncIterator[str]:
+    for number in range(to):
+        yield str(number)
+
+
+@server.tool
+def shown(folder: Path) -> list[Text | Image | Audio | File | Link | Embedded]:
+    safe = safe_join(folder, "logo.png")
+    assert_type(safe, Path)
+    return [Text("see", audience=["user"]), Image(safe), File(safe), Link("a://b", size=3)]
+
+
+@server.tool
+def whole() -> Result:
+    return Result([Text("a"), "b"], structured={"a": 1}, error=False, meta={"k": 1})
+
+
+@server.resource("several://all", raw=True)
+def several() -> list[Contents]:
+    raise ResourceError(-32050, "gone")
+
+
+@server.prompt
+def explained() -> PromptResult:
+    if server.name == "x":
+        raise PromptError("not now")
+    return PromptResult("what it is for", [user(Image(b"")), Message("assistant", "yes")])
+
+
 @server.resource("config://app", cache=Cache(60, "public"))
 def config() -> dict[str, str]:
     return {"theme": "dark"}
@@ -95,7 +184,7 @@ def greet(name: Annotated[str, Complete(names)]) -> str:
 
 
 @server.prompt(title="Talk")
-def talk(style: Literal["short", "long"] = "short") -> list[PromptMessage]:
+def talk(style: Literal["short", "long"] = "short") -> list[Message]:
     if style == "long":
         raise InvalidParams("no time")
     return [user("Hello."), assistant("Hello.")]
@@ -104,8 +193,10 @@ def talk(style: Literal["short", "long"] = "short") -> list[PromptMessage]:
 assert_type(add(1, 2), int)
 assert_type(middle(Point(0, 0), Point(1, 1)), Point)
 assert_type(config(), dict[str, str])
+assert_type(counting(3), AsyncIterator[str])
+assert_type(whole(), Result)
 assert_type(greet("Ada"), str)
-assert_type(talk("short"), list[PromptMessage])
+assert_type(talk("short"), list[Message])
 waiter: Callable[[float, Context], Coroutine[Any, Any, str]] = wait
 reader: Callable[[str, str], Coroutine[Any, Any, bytes]] = file_of
 

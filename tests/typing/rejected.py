@@ -1,7 +1,22 @@
 # pyright: strict
 """Mistakes that type checkers must find: one on each line that ends in `# wrong`, and no others."""
 
-from toolhaft import Cache, Context, Icon, Limits, NotFound, Server, ToolError, user
+from toolhaft import (
+    Cache,
+    Context,
+    Depends,
+    Icon,
+    Image,
+    Limits,
+    Link,
+    Message,
+    NotFound,
+    ResourceError,
+    Result,
+    Server,
+    ToolError,
+    user,
+)
 
 Server()  # wrong
 Server("x", colour="red")  # wrong
@@ -14,11 +29,20 @@ Icon()  # wrong
 ToolError()  # wrong
 NotFound("gone", uri=1)  # wrong
 user(3)  # wrong
+Message("system", "x")  # wrong
+Image(3)  # wrong
+Link()  # wrong
+Result(3)  # wrong
+ResourceError("gone")  # wrong
+Depends(3)  # wrong
 
 server = Server("x")
 server.tool("name")  # wrong
 server.tool(nme="x")  # wrong
 server.tool(read_only="yes")  # wrong
+server.tool(timeout="1 s")  # wrong
+server.tool(tags="a", limit="many")  # wrong
+server.tool(input_schema="object")  # wrong
 server.resource()  # wrong
 server.resource("x://y", cache="long")  # wrong
 server.prompt(titel="x")  # wrong
@@ -43,6 +67,14 @@ async def wait(ctx: Context) -> str:
     await ctx.sync.progress(1)  # wrong
     ctx.client.name = "me"  # wrong
     return "done"
+
+
+def opened() -> int:
+    return 1
+
+
+def depends(text: str = Depends(opened)) -> str:  # wrong
+    return text
 
 
 async def ask() -> None:

@@ -1,4 +1,4 @@
-"""The `toolhaft` command. Each sub-command is a module, imported when it is chosen."""
+"""The `toolhaft` command. What a sub-command needs is imported when it is about to be run."""
 
 import argparse
 import sys
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-_COMMANDS = {
-    "run": "serve a file or module to one client over stdio",
-}
+from . import options as words
+
+_INTERRUPTED = 130
 
 
 class _Version(argparse.Action):
@@ -25,19 +25,26 @@ class _Version(argparse.Action):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a sub-command; the result is the exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(given)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _run(given: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="toolhaft",
-        description="Serve Python functions to language models over MCP.",
+        description="Serve Python functions to language models over MCP, or use such a server "
+        "from the shell.",
     )
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = next((word for word in given if not word.startswith("-")), None)
-    for name, summary in _COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary)
-        if name == chosen:
-            module = import_module(f"{__name__}.{name}")
-            module.configure(command)
-            command.set_defaults(execute=module.execute)
-    options = parser.parse_args(given)
-    return int(options.execute(options))
+    parsers = {name: words.declare(commands, name) for name in words.COMMANDS}
+    chosen = given[0] if given else ""
+    if chosen not in parsers:
+        parser.parse_args(given)
+        parser.error("the command comes first, as in toolhaft run server.py")
+    # Options may stand anywhere, also between the arguments of a tool.
+    options = parsers[chosen].parse_intermixed_args(given[1:])
+    return int(import_module(f"{__name__}.{chosen}").execute(options))

@@ -8,22 +8,6 @@ from ..runtime import descriptors
 from .target import BadTarget, load
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "target",
-        metavar="TARGET",
-        help="file.py, file.py:name, module or module:name; the name is a Server or a function "
-        "that makes one, and may be left out if there is only one Server",
-    )
-    parser.add_argument(
-        "--framing",
-        choices=("auto", "lines", "content-length"),
-        default="auto",
-        help="how messages are told apart (default: as the client does)",
-    )
-
-
 def execute(options: argparse.Namespace) -> int:
     """Serve until the client ends its side."""
     # Before any code of the author's runs: what it prints must not reach the client.

@@ -24,6 +24,11 @@ def load(target: str) -> Server:
     Raises:
         BadTarget: there is none.
     """
+    if "://" in target:
+        raise BadTarget(
+            f"{target!r} is a URL; a target must be a file or a module, as in server.py or "
+            "package.module"
+        )
     where, colon, name = target.rpartition(":")
     if not colon or "/" in name or "\\" in name:  # the colon of a drive is not ours
         where, name = target, ""

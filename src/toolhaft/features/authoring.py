@@ -1,12 +1,13 @@
-"""What an author's code says of itself: the name and the summary of a function, its version."""
+"""What an author's code says of itself: the name and the docstring of a function, its version."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 from ..protocol.limits import Limits
+from .docstrings import Docstring, read
 
 
 def unwrapped(function: Callable[..., Any]) -> Any:
@@ -26,12 +27,17 @@ def name_of(function: Callable[..., Any]) -> str:
     return str(name)
 
 
-def summary_of(function: Callable[..., Any]) -> str | None:
-    """The first paragraph of the docstring, on one line."""
-    if not inspect.isroutine(function) and not hasattr(function, "__name__"):
-        return None
-    doc = inspect.getdoc(function)
-    return " ".join(doc.partition("\n\n")[0].split()) or None if doc else None
+def documentation(function: Callable[..., Any], names: Collection[str], what: str) -> Docstring:
+    """What the docstring says of a function and of its parameters.
+
+    Raises:
+        TypeError: it describes a parameter that the function does not have.
+    """
+    target = unwrapped(function)
+    if not inspect.isroutine(target) and not isinstance(target, type):
+        target = type(target).__call__
+    doc = getattr(target, "__doc__", None)
+    return read(doc, names, what) if doc else Docstring(None, {})
 
 
 def text_of(error: BaseException) -> str:

@@ -1,9 +1,28 @@
-"""Call an author's function, wherever it has to run, and turn its value into a result."""
+"""Call an author's function: with whatever it asks for, wherever it has to run.
 
-from collections.abc import Awaitable, Callable
-from typing import Any, NoReturn
+Most functions ask for arguments and perhaps a context, and are called straight away. Those with
+dependencies, a time limit, a limit of calls at once, or a generator take the longer way.
+"""
 
-from ..protocol.calls import Blocking, Outcome, Result
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
+from functools import partial
+from typing import Any, NoReturn, cast
+
+from ..errors import Cancelled, InvalidParams, clipped, shown
+from ..protocol.calls import Blocking, Exchange, Outcome, Result
+from ..protocol.ports import Gate
+from .context import Context, MakeContext
+from .injection import Step, plan_of
+from .kinds import convert, kind_of
+from .parameters import Headed
+from .signature import Signature, made
 
 Finish = Callable[[Any], Result]
 Failed = Callable[[BaseException], Result]
@@ -14,36 +33,231 @@ def unchanged(error: BaseException) -> NoReturn:
     raise error
 
 
+class Callee:
+    """A function that is ready to be called."""
+
+    __slots__ = ("_context", "gate", "inline", "is_simple", "plan", "signature", "timeout")
+
+    def __init__(
+        self,
+        signature: Signature,
+        context: MakeContext,
+        *,
+        inline: bool = False,
+        timeout: float | None = None,
+        gate: Gate | None = None,
+    ) -> None:
+        self.signature = signature
+        self.inline = inline
+        self.timeout = timeout
+        self.gate = gate
+        self.plan = plan_of(signature)
+        self._context = context
+        # Can it be called as it is, once it has its arguments?
+        self.is_simple = (
+            not self.plan.steps
+            and timeout is None
+            and gate is None
+            and signature.form in ("plain", "async")
+        )
+
+    def fill(self, exchange: Exchange, arguments: dict[str, Any]) -> None:
+        """Add what the call itself provides.
+
+        Raises:
+            InvalidParams: a header that is needed was not sent.
+        """
+        for name in self.signature.contexts:
+            arguments[name] = self._context(exchange)
+        for headed in self.signature.headers:
+            arguments[headed.parameter.name] = _header(headed, exchange)
+
+    def outcome(
+        self,
+        exchange: Exchange,
+        arguments: dict[str, Any],
+        finish: Finish,
+        failed: Failed = unchanged,
+    ) -> Outcome:
+        """The outcome of the call. Every way guards the author's code and the encoding of its
+        value: whatever is raised, SystemExit and its like included, reaches `failed` and nobody
+        else."""
+        self.fill(exchange, arguments)
+        if not self.is_simple:
+            return self.elaborate(exchange, arguments, finish, failed)
+        work = partial(self.signature.function, **arguments)
+        is_async = self.signature.form == "async"
+        return called(work, finish, failed, is_async=is_async, inline=self.inline)
+
+    def elaborate(
+        self, exchange: Exchange, arguments: dict[str, Any], finish: Finish, failed: Failed
+    ) -> Outcome:
+        """The longer way. It stays on one thread if it can."""
+        run = _Run(self, exchange, self._context(exchange), arguments)
+        waits = self.timeout is not None or self.gate is not None or self.plan.is_async
+        if waits or "async" in self.signature.form:
+            return run.on_the_loop(finish, failed)
+        return Blocking(partial(_guarded, run.on_a_thread, finish, failed), self.inline)
+
+
 def called(
-    function: Callable[..., Any],
-    arguments: dict[str, Any],
+    work: Callable[[], Any],
+    finish: Finish,
+    failed: Failed = unchanged,
     *,
     is_async: bool,
     inline: bool = False,
-    finish: Finish,
-    failed: Failed = unchanged,
 ) -> Outcome:
-    """The outcome of the call. Both ways guard the author's code and the encoding of its value:
-    whatever is raised, SystemExit and its like included, reaches `failed` and nobody else."""
+    """The outcome of a function that needs nothing more."""
     if is_async:
-        return _awaited(function, arguments, finish, failed)
+        return _awaited(work, finish, failed)
+    return Blocking(partial(_guarded, work, finish, failed), inline)
 
-    def work() -> Result:
+
+def _guarded(work: Callable[[], Any], finish: Finish, failed: Failed) -> Result:
+    try:
+        return finish(work())
+    except BaseException as error:
+        return failed(error)
+
+
+async def _awaited(work: Callable[[], Any], finish: Finish, failed: Failed) -> Result:
+    try:
+        return finish(await work())
+    except BaseException as error:
+        return failed(error)
+
+
+class _Run:
+    """One call that takes the longer way."""
+
+    def __init__(
+        self, callee: Callee, exchange: Exchange, context: Context, arguments: dict[str, Any]
+    ) -> None:
+        self._callee = callee
+        self._exchange = exchange
+        self._context = context
+        self._arguments = arguments
+        self._made: list[Any] = []
+        self._count = 0
+
+    def on_a_thread(self) -> Any:
+        """All of it is plain: dependencies, the function, clean-up."""
+        plan = self._callee.plan
+        with ExitStack() as stack:
+            for step in plan.steps:
+                if step.form == "generator":
+                    self._made.append(stack.enter_context(self._manager(step)))
+                else:
+                    self._made.append(step.function(**self._inputs(step)))
+            return self._call()
+
+    async def on_the_loop(self, finish: Finish, failed: Failed) -> Result:
+        """Some of it waits; what is plain is sent to a thread."""
+        callee = self._callee
         try:
-            return finish(function(**arguments))
+            async with AsyncExitStack() as stack:
+                if callee.gate is not None:
+                    await stack.enter_async_context(callee.gate)
+                work = self._resolved(finish)
+                if callee.timeout is None:
+                    return await work
+                return await self._exchange.within(callee.timeout, work, callee.signature.what)
         except BaseException as error:
             return failed(error)
 
-    return Blocking(work, inline)
+    async def _resolved(self, finish: Finish) -> Result:
+        form, function = self._callee.signature.form, self._callee.signature.function
+        async with AsyncExitStack() as stack:
+            for step in self._callee.plan.steps:
+                self._made.append(await self._take(step, stack))
+            if form == "async":
+                return finish(await function(**self._filled()))
+            if form == "async generator":
+                return finish(await self._last_of(function(**self._filled())))
+            return cast(Result, await self._on_thread(lambda: finish(self._call())))
+
+    async def _take(self, step: Step, stack: AsyncExitStack) -> Any:
+        inputs = self._inputs(step)
+        if step.form == "async":
+            return await step.function(**inputs)
+        if step.form == "async generator":
+            return await stack.enter_async_context(asynccontextmanager(step.function)(**inputs))
+        if step.form == "plain":
+            return await self._on_thread(lambda: step.function(**inputs))
+        manager = self._manager(step)
+        value = await self._on_thread(manager.__enter__)
+        stack.push_async_exit(self._leave(manager))
+        return value
+
+    def _leave(self, manager: AbstractContextManager[Any]) -> Any:
+        async def leave(*error: Any) -> Any:
+            return await self._on_thread(lambda: manager.__exit__(*error))
+
+        return leave
+
+    async def _on_thread(self, work: Callable[[], Any]) -> Any:
+        return await self._exchange.settle(Blocking(work))
+
+    def _manager(self, step: Step) -> AbstractContextManager[Any]:
+        return contextmanager(step.function)(**self._inputs(step))
+
+    def _inputs(self, step: Step) -> dict[str, Any]:
+        return {
+            **dict.fromkeys(step.contexts, self._context),
+            **{each.parameter.name: _header(each, self._exchange) for each in step.headers},
+            **{name: self._arguments[argument] for name, argument in step.arguments.items()},
+            **{name: self._made[index] for name, index in step.steps.items()},
+        }
+
+    def _filled(self) -> dict[str, Any]:
+        given = self._callee.plan.given
+        return {**self._arguments, **{name: self._made[index] for name, index in given.items()}}
+
+    def _call(self) -> Any:
+        value = self._callee.signature.function(**self._filled())
+        return self._last_in(value) if self._callee.signature.form == "generator" else value
+
+    # A generator: each value it yields is progress, and the last one is the result.
+
+    def _last_in(self, values: Generator[Any, None, Any]) -> Any:
+        last = None
+        while True:
+            try:
+                last = next(values)
+            except StopIteration as stop:
+                return last if stop.value is None else stop.value
+            if self._context.cancelled:
+                values.close()
+                raise Cancelled
+            self._report(last)
+
+    async def _last_of(self, values: AsyncGenerator[Any]) -> Any:
+        last = None
+        try:
+            async for last in values:
+                self._report(last)
+                await self._exchange.drain()
+        finally:
+            await values.aclose()
+        return last
+
+    def _report(self, value: Any) -> None:
+        self._count += 1
+        message = clipped(value) if isinstance(value, str) else None
+        self._context.send_progress(self._count, None, message)
 
 
-async def _awaited(
-    function: Callable[..., Awaitable[Any]],
-    arguments: dict[str, Any],
-    finish: Finish,
-    failed: Failed,
-) -> Result:
-    try:
-        return finish(await function(**arguments))
-    except BaseException as error:
-        return failed(error)
+def _header(headed: Headed, exchange: Exchange) -> Any:
+    headers: Mapping[str, str] = exchange.headers if exchange.headers is not None else {}
+    value = headers.get(headed.header.name.lower())
+    if value is not None:
+        try:
+            return convert(value, kind_of(headed.parameter.type).native, strict=False)
+        except ValueError:
+            raise InvalidParams(
+                f"the header {headed.header.name} does not fit: {shown(value)}"
+            ) from None
+    if headed.parameter.required:
+        raise InvalidParams(f"this needs the HTTP header {headed.header.name}, which was not sent")
+    return made(headed.parameter)

@@ -8,10 +8,11 @@ from ..errors import InvalidParams, shown
 from ..protocol.calls import Exchange, Outcome
 from ..types.prompts import CompleteParams, CompleteResult, Completion, PromptReference
 from .calling import called
+from .parameters import Parameter
 from .prompts import Prompts
 from .registry import require
 from .resources import Resources, key_of
-from .signature import Parameter, Signature
+from .signature import Signature
 
 # "Maximum 100 items per response."
 _MOST = 100
@@ -44,12 +45,8 @@ class Completions:
             return CompleteResult(completion=Completion(values=[]))
         context = params.context
         given = {} if context is UNSET or context is None else context.arguments
-        return called(
-            completer.call(params.argument.value, given),
-            {},
-            is_async=completer.is_async,
-            finish=_result,
-        )
+        work = completer.call(params.argument.value, given)
+        return called(work, _result, is_async=completer.is_async)
 
     def _parameter(self, params: CompleteParams) -> Parameter:
         signature = self._signature(params)

@@ -1,7 +1,7 @@
 """What a function may do for the length of its call: report, log, look at who calls."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -83,11 +83,18 @@ class Context:
 
     @property
     def cancelled(self) -> bool:
-        """Has the client lost interest? Plain functions look here; coroutines are cancelled."""
-        return self._exchange.cancelled
+        """Does nobody wait for the answer any more, because the client cancelled the call or it
+        took too long? Plain functions look here; coroutines are cancelled."""
+        return self._exchange.cancelled or self._exchange.overdue
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of the HTTP request, by their names in lower case; over stdio, none."""
+        headers = self._exchange.headers
+        return {} if headers is None else headers
 
     def check(self) -> None:
-        """Raise if the call was cancelled: for loops in plain functions."""
+        """Raise if nobody waits for the answer any more: for loops in plain functions."""
         if self.cancelled:
             raise Cancelled
 

@@ -1,10 +1,10 @@
 """`prompts/list` and `prompts/get`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, shown
 from ..protocol.calls import Exchange, Outcome
@@ -13,25 +13,63 @@ from ..types.content import Content, Role, TextContent
 from ..types.prompts import GetPromptResult, ListPromptsResult, PromptArgument, PromptMessage
 from ..types.prompts import Prompt as PromptDescription
 from ..types.wire import Icon, Meta
-from .calling import called
-from .context import MakeContext
+from .calling import Callee
+from .content import WIRE_BLOCKS, Block, blocks_of
+from .parameters import Parameter
 from .registry import Registry, require
 from .signature import BadArguments, Signature
-from .values import BLOCKS
+
+Said: TypeAlias = str | Block | Content
 
 
-def user(content: str | Content) -> PromptMessage:
+class Message:
+    """A message of a prompt: who says it, and what.
+
+    Raises:
+        ValueError: nobody has this role.
+        TypeError: the content is no content.
+    """
+
+    __slots__ = ("_wire",)
+
+    def __init__(self, role: Role, content: Said) -> None:
+        if role not in ("user", "assistant"):
+            raise ValueError(f'a message is said by "user" or "assistant", not {role!r}')
+        blocks = [TextContent(content)] if isinstance(content, str) else blocks_of(content)
+        if blocks is None or len(blocks) != 1:
+            raise TypeError(f"a message is text, an Image or the like, not {content!r}")
+        self._wire = PromptMessage(role, blocks[0])
+
+    def wire(self) -> PromptMessage:
+        """The message as it is sent. It is shared between calls: do not change it."""
+        return self._wire
+
+    def __eq__(self, other: object) -> bool:
+        return self._wire == other._wire if isinstance(other, Message) else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"Message({self._wire.role!r}, {type(self._wire.content).__name__})"
+
+
+def user(content: Said) -> Message:
     """A message that the user says."""
-    return _said("user", content)
+    return Message("user", content)
 
 
-def assistant(content: str | Content) -> PromptMessage:
+def assistant(content: Said) -> Message:
     """A message that the model has said."""
-    return _said("assistant", content)
+    return Message("assistant", content)
 
 
-def _said(role: Role, content: str | Content) -> PromptMessage:
-    return PromptMessage(role, TextContent(content) if isinstance(content, str) else content)
+class PromptResult(Struct, frozen=True):
+    """The messages of a prompt, and what they are for.
+
+    Args:
+        messages: as a prompt may return them: str, messages, content, or a list of these.
+    """
+
+    description: str
+    messages: Any
 
 
 class Prompt:
@@ -42,39 +80,40 @@ class Prompt:
         function: Callable[..., Any],
         *,
         name: str,
+        ready: Callable[[Signature], Callee],
         title: str | None = None,
         description: str | None = None,
-        icons: list[Icon] | None = None,
+        icons: Sequence[Icon] = (),
         meta: Meta | None = None,
-        inline: bool = False,
     ) -> None:
         self.name = name
-        self.inline = inline
         self.signature = Signature(function, f"prompt {name!r}")
-        arguments = [
-            PromptArgument(
-                name=parameter.name,
-                description=UNSET if parameter.description is None else parameter.description,
-                required=True if parameter.required else UNSET,
-            )
-            for parameter in self.signature.parameters
-        ]
+        self.callee = ready(self.signature)
+        if description is None:
+            description = self.signature.documentation.description
         self.description = PromptDescription(
             name=name,
             title=UNSET if title is None else title,
             description=UNSET if description is None else description,
-            arguments=arguments if arguments else UNSET,
-            icons=UNSET if icons is None else icons,
+            arguments=[self._argument(each) for each in self.signature.parameters] or UNSET,
+            icons=list(icons) or UNSET,
             meta=UNSET if meta is None else meta,
+        )
+
+    def _argument(self, parameter: Parameter) -> PromptArgument:
+        description = self.signature.description_of(parameter)
+        return PromptArgument(
+            name=parameter.name,
+            description=UNSET if description is None else description,
+            required=True if parameter.required else UNSET,
         )
 
 
 class Prompts:
     """The prompts of a server."""
 
-    def __init__(self, registry: Registry[Prompt], *, context: MakeContext) -> None:
+    def __init__(self, registry: Registry[Prompt]) -> None:
         self.registry = registry
-        self._context = context
 
     def list(self, exchange: Exchange) -> Outcome:
         """Answer `prompts/list`."""
@@ -98,15 +137,7 @@ class Prompts:
         except BadArguments as error:
             problems = "; ".join(error.problems)
             raise InvalidParams(f"invalid arguments for {prompt.name}: {problems}") from None
-        for name in prompt.signature.contexts:
-            arguments[name] = self._context(exchange)
-        return called(
-            prompt.signature.function,
-            arguments,
-            is_async=prompt.signature.is_async,
-            inline=prompt.inline,
-            finish=partial(_result, prompt),
-        )
+        return prompt.callee.outcome(exchange, arguments, partial(_result, prompt))
 
 
 def _list(prompts: list[Prompt], _revision: Revision) -> ListPromptsResult:
@@ -118,17 +149,20 @@ def _list(prompts: list[Prompt], _revision: Revision) -> ListPromptsResult:
 def _result(prompt: Prompt, value: Any) -> GetPromptResult:
     if isinstance(value, GetPromptResult):
         return value
+    description = prompt.description.description
+    if isinstance(value, PromptResult):
+        description, value = value.description, value.messages
     items: list[Any] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
-    return GetPromptResult(
-        messages=[_message(item) for item in items], description=prompt.description.description
-    )
+    return GetPromptResult(messages=[_message(item) for item in items], description=description)
 
 
 def _message(value: Any) -> PromptMessage:
     if isinstance(value, PromptMessage):
         return value
-    if isinstance(value, (str, *BLOCKS)):
-        return user(value)
+    if isinstance(value, Message):
+        return value.wire()
+    if isinstance(value, (str, Block, *WIRE_BLOCKS)):
+        return user(value).wire()
     raise TypeError(
         f"a prompt returns str, content, messages or a list of them, not {type(value).__name__}"
     )

@@ -1,14 +1,13 @@
 """`resources/list`, `resources/templates/list` and `resources/read`."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn, cast
 
 from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, NotFound, shown
-from ..jsonrpc import encode
 from ..protocol.calls import Exchange, Outcome
 from ..protocol.revisions import Revision
 from ..protocol.uritemplate import Template
@@ -21,8 +20,9 @@ from ..types.resources import (
 from ..types.resources import Resource as ResourceDescription
 from ..types.resources import ResourceTemplate as TemplateDescription
 from ..types.wire import CacheScope, Icon, Meta
-from .calling import called
-from .context import MakeContext
+from .calling import Callee
+from .content import Contents
+from .kinds import write
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 
@@ -30,7 +30,8 @@ from .signature import BadArguments, Signature
 _CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:|\0")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTENTS = (TextContents, BlobContents)
-_CONTENTS_LIKE = (*_CONTENTS, str, bytes)
+_CONTENTS_LIKE = (*_CONTENTS, Contents, str, bytes)
+_LONGEST_URI = 8192
 
 
 def key_of(uri: str) -> str:
@@ -55,15 +56,16 @@ class Resource:
         uri: str,
         *,
         name: str,
+        ready: Callable[[Signature], Callee],
         title: str | None = None,
         description: str | None = None,
         mime_type: str | None = None,
         size: int | None = None,
-        icons: list[Icon] | None = None,
+        icons: Sequence[Icon] = (),
         annotations: Annotations | None = None,
         meta: Meta | None = None,
         cache: Cache | None = None,
-        inline: bool = False,
+        raw: bool = False,
     ) -> None:
         what = f"resource {uri!r}"
         if not _SCHEME.match(uri):
@@ -72,16 +74,19 @@ class Resource:
         self.name = name
         self.mime_type = mime_type
         self.cache = cache if cache is not None else Cache(0)
-        self.inline = inline
+        self.raw = raw
         self.signature = Signature(function, what)
+        self.callee = ready(self.signature)
         self.template = Template(uri) if "{" in uri else None
         _match_names(what, self.template, self.signature)
+        if description is None:
+            description = self.signature.documentation.description
         shared: dict[str, Any] = {
             "name": name,
             "title": UNSET if title is None else title,
             "description": UNSET if description is None else description,
             "mime_type": UNSET if mime_type is None else mime_type,
-            "icons": UNSET if icons is None else icons,
+            "icons": list(icons) or UNSET,
             "annotations": UNSET if annotations is None else annotations,
             "meta": UNSET if meta is None else meta,
         }
@@ -101,12 +106,9 @@ class Resources:
         self,
         direct: Registry[Resource],
         templates: Registry[Resource],
-        *,
-        context: MakeContext,
     ) -> None:
         self.direct = direct
         self.templates = templates
-        self._context = context
 
     def __len__(self) -> int:
         return len(self.direct) + len(self.templates)
@@ -125,24 +127,19 @@ class Resources:
         """Answer `resources/read`. Direct URIs come before templates, templates in order."""
         uri = exchange.params.uri
         resource, arguments = self._find(uri)
-        for name in resource.signature.contexts:
-            arguments[name] = self._context(exchange)
-        return called(
-            resource.signature.function,
-            arguments,
-            is_async=resource.signature.is_async,
-            inline=resource.inline,
-            finish=partial(_result, resource, uri),
-            failed=partial(_explain, uri),
+        return resource.callee.outcome(
+            exchange, arguments, partial(_result, resource, uri), partial(_explain, uri)
         )
 
     def _find(self, uri: str) -> tuple[Resource, dict[str, Any]]:
+        if len(uri) > _LONGEST_URI:
+            raise InvalidParams(f"params.uri: at most {_LONGEST_URI} characters are read")
         direct = self.direct.get(key_of(uri))
         if direct is not None:
-            return direct, {}
+            return direct, direct.signature.bind_strings({})
         for resource in self.templates:
             assert resource.template is not None
-            values = resource.template.match(uri)
+            values = resource.template.match(uri, raw=resource.raw)
             if values is not None:
                 return resource, _arguments(resource, values, uri)
         require(self, "resources")
@@ -228,13 +225,11 @@ def _are_contents(value: Any) -> bool:
 
 def _contents(resource: Resource, uri: str, value: Any) -> ResourceContents:
     """The answer keeps the client's spelling of the URI."""
-    mime = resource.mime_type
     if isinstance(value, _CONTENTS):
         return value
-    if isinstance(value, str):
-        return TextContents(uri=uri, text=value, mime_type=mime or "text/plain")
-    if isinstance(value, bytes | bytearray):
-        return BlobContents(
-            uri=uri, blob=bytes(value), mime_type=mime or "application/octet-stream"
-        )
-    return TextContents(uri=uri, text=encode(value).decode(), mime_type=mime or "application/json")
+    if isinstance(value, Contents):
+        return value.contents(uri, resource.mime_type)
+    if isinstance(value, str | bytes | bytearray | memoryview):
+        return Contents(cast(str | bytes, value)).contents(uri, resource.mime_type)
+    mime = resource.mime_type or "application/json"
+    return TextContents(uri=uri, text=write(value).decode(), mime_type=mime)

@@ -4,7 +4,6 @@ Lean on purpose: no titles, the author's order, `$ref` only where a type contain
 published is what the decoder accepts; a type that has no schema is refused when it is registered.
 """
 
-import dataclasses
 import datetime
 import decimal
 import enum
@@ -13,9 +12,13 @@ import typing
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NotRequired, Required, Union, cast, get_args, get_origin
 
 import msgspec
+
+from .fields import MISSING, Field, fields_of, is_kind, is_named_tuple, is_path
+from .models import is_model, or_null, schema_of_model
+from .notes import Notes, read_notes
 
 Schema: typing.TypeAlias = dict[str, Any]
 
@@ -52,7 +55,7 @@ _JSON_TYPES: dict[type, str] = {
 _ARRAYS = (list, Sequence, Iterable)
 _SETS = (set, frozenset, AbstractSet)
 _MAPPINGS = (dict, Mapping)
-# msgspec's constraints, and what JSON Schema calls them.
+# Constraints, and what JSON Schema calls them.
 _CONSTRAINTS = {
     "gt": "exclusiveMinimum",
     "ge": "minimum",
@@ -60,14 +63,8 @@ _CONSTRAINTS = {
     "le": "maximum",
     "multiple_of": "multipleOf",
     "pattern": "pattern",
-    "description": "description",
 }
 _LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
-
-
-def is_kind(annotation: Any, base: type) -> bool:
-    """Is this a class, and one of a kind?"""
-    return isinstance(annotation, type) and issubclass(annotation, base)
 
 
 class UnknownType(TypeError):
@@ -92,14 +89,14 @@ def object_schema(
 ) -> Schema:
     """The schema of an object: each property with its type, description and default.
 
-    A default of `dataclasses.MISSING` is none."""
-    builder = _Builder()
+    A default of `MISSING` is none."""
+    builder = _Builder(given=True)
     members: Schema = {}
     for name, annotation, description, default in properties:
-        member = dict(builder.of(annotation))
+        member = dict(builder.member(annotation, default))
         if description is not None:
             member["description"] = description
-        if default is not dataclasses.MISSING and default is not None:
+        if default is not MISSING and default is not None:
             _put_default(member, default)
         members[name] = member
     schema: Schema = {"type": "object"}
@@ -123,14 +120,24 @@ def _put_default(member: Schema, default: object) -> None:
 class _Builder:
     """Walks one annotation; remembers what it is inside of, to find recursion."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, given: bool = False) -> None:
+        # Is it about what a client gives us? Then whoever means None may leave it out.
+        self._given = given
         self.shared: dict[str, Schema] = {}
         # Names in `$defs`, by the type they stand for.
         self._names: dict[object, str] = {}
         self._inside: list[object] = []
         self._recursive: set[object] = set()
 
+    def member(self, annotation: Any, default: object) -> Schema:
+        """The schema of a member that may have a default."""
+        schema = self.of(annotation)
+        if self._given and default is None:
+            _drop_null(schema)
+        return schema
+
     def of(self, annotation: object) -> Schema:
+        """The schema of a type."""
         try:
             if annotation in _PLAIN:
                 return dict(_PLAIN[annotation])
@@ -143,7 +150,7 @@ class _Builder:
 
     def _of_generic(self, annotation: object, origin: Any, args: tuple[Any, ...]) -> Schema:
         if origin is typing.Annotated:
-            return self._annotated(self.of(args[0]), args[1:])
+            return self._annotated(annotation, args[0], read_notes(args[1:]))
         if origin in (Union, types.UnionType):
             return self._union(args)
         if origin is Literal:
@@ -183,14 +190,14 @@ class _Builder:
         # The short way to say «or null», and any other choice between bare types.
         if all(set(member) == {"type"} for member in members):
             return {"type": [member["type"] for member in members]}
-        return {"anyOf": members}
+        return or_null({"anyOf": members})
 
-    def _annotated(self, schema: Schema, notes: tuple[Any, ...]) -> Schema:
-        for note in notes:
-            if isinstance(note, str):
-                schema["description"] = note
-            elif isinstance(note, msgspec.Meta):
-                schema.update(_constraints(note, schema.get("type")))
+    def _annotated(self, annotation: Any, base: Any, notes: Notes) -> Schema:
+        schema = self.of(base) if notes.beyond is None else self._of_model(annotation)
+        _constrain(schema, notes.bounds)
+        if notes.description is not None:
+            schema["description"] = notes.description
+        schema.update(notes.extra)
         return schema
 
     def _of_class(self, annotation: Any) -> Schema:
@@ -201,26 +208,44 @@ class _Builder:
             return self.of(alias)
         if is_kind(annotation, enum.Enum):
             return _choices(tuple(member.value for member in annotation))
-        fields = _fields(annotation)
+        if is_path(annotation) or annotation is typing.LiteralString:
+            return {"type": "string"}
+        if is_model(annotation):
+            return self._of_model(annotation)
+        fields = fields_of(annotation)
         if fields is None:
             raise UnknownType(f"{_name(annotation)} cannot be described in JSON Schema")
+        if is_named_tuple(get_origin(annotation) or annotation):
+            return self._of_named_tuple(fields)
         return self._of_fields(annotation, fields)
 
-    def _of_fields(self, annotation: object, fields: "list[_Field]") -> Schema:
+    def _of_model(self, annotation: Any) -> Schema:
+        schema, shared = schema_of_model(annotation)
+        self.shared |= shared
+        return schema
+
+    def _of_named_tuple(self, fields: Sequence[Field]) -> Schema:
+        required = sum(field.required for field in fields)
+        items = [{"description": field.name, **self.of(field.type)} for field in fields]
+        return {"type": "array", "prefixItems": items, "items": False, "minItems": required}
+
+    def _of_fields(self, annotation: object, fields: Sequence[Field]) -> Schema:
         if annotation in self._inside:
             self._recursive.add(annotation)
             return {"$ref": f"#/$defs/{self._shared_name(annotation)}"}
         self._inside.append(annotation)
         properties: Schema = {}
         for field in fields:
-            properties[field.name] = member = self.of(field.type)
-            if field.default is not dataclasses.MISSING and field.default is not None:
+            properties[field.name] = member = self.member(field.type, field.default)
+            if field.default is not MISSING and field.default is not None:
                 _put_default(member, field.default)
         self._inside.pop()
         required = [field.name for field in fields if field.required]
         schema: Schema = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
+        if is_kind(annotation, msgspec.Struct) and _is_closed(annotation):
+            schema["additionalProperties"] = False
         if annotation in self._recursive:
             name = self._shared_name(annotation)
             self.shared[name] = schema
@@ -236,50 +261,8 @@ class _Builder:
         return self._names[annotation]
 
 
-class _Field(typing.NamedTuple):
-    name: str
-    type: object
-    required: bool
-    default: object = dataclasses.MISSING
-
-
-def _fields(kind: Any) -> list[_Field] | None:
-    """The fields of a class that travels as an object, or None if it does not."""
-    base: Any = get_origin(kind) or kind
-    if not is_kind(base, object):
-        return None
-    if is_kind(base, msgspec.Struct):
-        config = base.__struct_config__
-        tag = [] if config.tag is None else [_Field(config.tag_field, Literal[config.tag], True)]
-        return tag + [
-            _Field(
-                field.encode_name,
-                field.type,
-                field.required,
-                dataclasses.MISSING if field.default is msgspec.NODEFAULT else field.default,
-            )
-            for field in msgspec.structs.fields(kind)
-        ]
-    hints = get_type_hints(base, include_extras=True)
-    if dataclasses.is_dataclass(base):
-        return [_of_dataclass(field, hints) for field in dataclasses.fields(base)]
-    if typing.is_typeddict(base):
-        return [_Field(name, hint, _is_required(base, name, hint)) for name, hint in hints.items()]
-    return None
-
-
-def _is_required(kind: Any, name: str, hint: object) -> bool:
-    """Python itself cannot tell where annotations are strings: then the marks are still in them."""
-    if get_origin(hint) is Required:
-        return True
-    return get_origin(hint) is not NotRequired and name in kind.__required_keys__
-
-
-def _of_dataclass(field: "dataclasses.Field[Any]", hints: dict[str, Any]) -> _Field:
-    required = field.default is dataclasses.MISSING and (
-        field.default_factory is dataclasses.MISSING
-    )
-    return _Field(field.name, hints[field.name], required, field.default)
+def _is_closed(kind: Any) -> bool:
+    return bool(kind.__struct_config__.forbid_unknown_fields)
 
 
 def _choices(values: tuple[Any, ...]) -> Schema:
@@ -290,18 +273,32 @@ def _choices(values: tuple[Any, ...]) -> Schema:
     return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": list(values)}
 
 
-def _constraints(meta: msgspec.Meta, kind: object) -> Schema:
-    found: Schema = {
-        theirs: getattr(meta, ours)
-        for ours, theirs in _CONSTRAINTS.items()
-        if getattr(meta, ours) is not None
-    }
+def _drop_null(schema: Schema) -> None:
+    """Some clients cannot read a choice with null, and one that may be left out needs none."""
+    kinds: Any = schema.get("type")
+    if isinstance(kinds, list) and "null" in kinds:
+        others = [kind for kind in cast(list[str], kinds) if kind != "null"]
+        schema["type"] = others[0] if len(others) == 1 else others
+        if "enum" in schema:
+            schema["enum"] = [choice for choice in schema["enum"] if choice is not None]
+    elif {"type": "null"} in (choices := cast(list[Schema], schema.get("anyOf", []))):
+        rest = [choice for choice in choices if choice != {"type": "null"}]
+        del schema["anyOf"]
+        schema.update(rest[0] if len(rest) == 1 else {"anyOf": rest})
+
+
+def _constrain(schema: Schema, bounds: Mapping[str, Any]) -> None:
+    """Put constraints into a schema, in the words that its type has for them."""
+    kinds = schema.get("type")
+    kind = kinds
+    if isinstance(kinds, list):
+        kind = next((each for each in cast(list[str], kinds) if each != "null"), None)
     suffix = _LENGTHS.get(str(kind), "Length")
-    if meta.min_length is not None:
-        found[f"min{suffix}"] = meta.min_length
-    if meta.max_length is not None:
-        found[f"max{suffix}"] = meta.max_length
-    return found
+    for name, value in bounds.items():
+        if name.endswith("_length"):
+            schema[name[:3] + suffix] = value
+        else:
+            schema[_CONSTRAINTS[name]] = value
 
 
 def _name(annotation: object) -> str:

@@ -1,40 +1,32 @@
 """A function as the protocol sees it: its parameters, their decoder, their schema.
 
-At registration a function becomes a struct with one field per parameter, and the struct a decoder
-that reads a call's raw arguments in one pass. Injected parameters are left out of both.
+A function becomes a struct with one field per parameter, and the struct a decoder that reads the
+raw arguments of a call in one pass. Only what does not pass is looked at a second time, slowly, to
+say everything that is wrong with it.
 """
 
-import dataclasses
-import enum
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import asdict
 
-from ..errors import InvalidParams, ParseError, clipped, shown
+from ..errors import InvalidParams, ParseError, clipped
 from ..jsonrpc import is_null
-from .authoring import unwrapped
-from .completer import Complete
-from .context import Context
+from .authoring import documentation
+from .checker import problems
+from .kinds import PLAIN, Kind, convert, decoder_of, kind_of, put_defaults
+from .parameters import Parameter, parameters_of
 from .schema import Schema, UnknownType, object_schema, schema_of
 
-_REQUIRED = dataclasses.MISSING
+Form: TypeAlias = Literal["plain", "async", "generator", "async generator"]
+
 _NOTHING = Raw(b"{}")
-_members = msgspec.json.Decoder(dict[str, Raw])
-_SPELLING = {
-    "int": "integer",
-    "str": "string",
-    "float": "number",
-    "bool": "boolean",
-    "dict": "object",
-    "list": "array",
-}
-_QUOTED = re.compile(r"`([^`]+)`")
+_FLAT = (str, int, float, bool, type(None))
+_decode_anything = msgspec.json.Decoder().decode
 
 
 class BadArguments(Exception):
@@ -45,58 +37,57 @@ class BadArguments(Exception):
         self.problems = problems
 
 
-class Unsafe:
-    """Marks a template variable that may climb out of its folder: `Annotated[str, Unsafe]`."""
-
-
-class Parameter(Struct, frozen=True):
-    """One argument that a caller may give."""
-
-    name: str
-    type: Any
-    description: str | None = None
-    default: Any = _REQUIRED
-    completer: Complete | None = None
-    unsafe: bool = False
-
-    @property
-    def required(self) -> bool:
-        return self.default is _REQUIRED
-
-
 class Signature:
     """How a function is called with what came over the wire."""
 
-    def __init__(self, function: Callable[..., Any], what: str) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        what: str,
+        *,
+        schema: Schema | None = None,
+        strict: bool = False,
+    ) -> None:
         self.function = function
         self.what = what
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"{what}: a generator has no result; return a value instead")
-        hints = _hints(function, what)
-        self.parameters: list[Parameter] = []
-        self.contexts: list[str] = []
-        for parameter in _parameters(function, what):
-            annotation = hints.get(parameter.name, Any)
-            if parameter.name == "ctx" and parameter.name not in hints:
-                raise TypeError(f"{what}: annotate 'ctx' as Context, or give it another name")
-            if _is_context(annotation):
-                self.contexts.append(parameter.name)
-            else:
-                self.parameters.append(_parameter(parameter, annotation))
-        self.returns: Any = hints.get("return", inspect.Parameter.empty)
-        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)  # noqa: B004 - asks for the method, not whether
-        )
-        self._struct = self._make_struct()
-        self._decode = msgspec.json.Decoder(self._struct, strict=False).decode
+        found = parameters_of(function, what)
+        if found.rest and schema is None:
+            raise TypeError(
+                f"{what}: **kwargs has no schema; name each argument, take one dict, or pass "
+                "input_schema="
+            )
+        self.parameters = found.given
+        self.contexts = found.contexts
+        self.dependencies = found.dependencies
+        self.headers = found.headers
+        self.documentation = documentation(function, found.names, what)
+        self.form = form_of(function)
+        self.returns = _value_of(found.returns, self.form)
+        self._explicit = schema
+        self._rest = found.rest
+        self._strict = strict
+        self._kinds = {each.name: self._kind(each) for each in self.parameters}
+        # Does msgspec leave something for us to do?
+        self._checked = any(kind.checked for kind in self._kinds.values())
+        self._lacking = [name for name, kind in self._kinds.items() if kind.lacks_defaults]
+        self._unfinished = self._checked or bool(self._lacking)
+        self._decode: Callable[[Raw], Any] = self._decode_first
 
     @cached_property
     def schema(self) -> Schema:
         """The schema of the arguments, as an object."""
+        if self._explicit is not None:
+            return self._explicit
         return object_schema(
-            ((p.name, p.type, p.description, p.default) for p in self.parameters),
+            ((p.name, p.type, self.description_of(p), p.default) for p in self.parameters),
             [p.name for p in self.parameters if p.required],
         )
+
+    def description_of(self, parameter: Parameter) -> str | None:
+        """What a parameter is for: by its annotation, or else by the docstring."""
+        if parameter.description is not None:
+            return parameter.description
+        return self.documentation.parameters.get(parameter.name)
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of this name, if there is one."""
@@ -113,11 +104,17 @@ class Signature:
         if raw is UNSET or (len(raw) == 4 and is_null(raw)):
             raw = _NOTHING
         try:
-            return asdict(self._decode(raw))
-        except msgspec.ValidationError:
-            raise self._explain(raw) from None
+            if self._explicit is not None:
+                return self._bind_by_schema(_object(_decode_anything(raw)))
+            try:
+                arguments = asdict(self._decode(raw))
+            except msgspec.ValidationError:
+                return self._look_again(_object(_decode_anything(raw)))
+            if self._unfinished:
+                self._finish(arguments, _decode_anything(raw))
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise ParseError(f"the arguments are not JSON: {clipped(str(error))}") from None
+        return arguments
 
     def bind_strings(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The same for arguments that came as strings: of a prompt, or out of a URI.
@@ -125,163 +122,130 @@ class Signature:
         Raises:
             BadArguments: they are not what the function takes.
         """
-        try:
-            return asdict(msgspec.convert(values, self._struct, strict=False))
-        except msgspec.ValidationError:
-            raise BadArguments(self._problems(values, _convert)) from None
+        return self._look_again(values)
 
-    def _make_struct(self) -> type[Struct]:
+    def _kind(self, parameter: Parameter) -> Kind:
+        try:
+            kind = kind_of(parameter.type)
+            if kind.native not in PLAIN:
+                schema_of(parameter.type)
+        except (UnknownType, TypeError, RecursionError) as error:
+            raise TypeError(
+                f"{self.what}: parameter {parameter.name!r}: {error or 'a type without an end'}; "
+                "use a type that JSON can carry, such as str, int, list[str] or a dataclass"
+            ) from None
+        return kind
+
+    def _decode_first(self, raw: Raw) -> Any:
+        """The decoder is made with the first call: a server may have thousands of tools."""
+        self._decode = decoder_of(self._struct, strict=self._strict).decode
+        return self._decode(raw)
+
+    @cached_property
+    def _struct(self) -> type[Struct]:
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
         for parameter in self.parameters:
-            self._check(parameter)
-            if parameter.required:
-                fields.append((parameter.name, parameter.type))
-            else:
-                fields.append((parameter.name, parameter.type, _field(parameter.default)))
-        try:
-            return msgspec.defstruct(
-                "Arguments", fields, kw_only=True, forbid_unknown_fields=True, gc=False
+            kind = self._kinds[parameter.name].native
+            fields.append(
+                (parameter.name, kind)
+                if parameter.required
+                else (parameter.name, kind, _default(parameter))
             )
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{self.what}: {error}") from None
-
-    def _check(self, parameter: Parameter) -> None:
-        try:
-            schema_of(parameter.type)
-            msgspec.json.Decoder(parameter.type)
-        except (UnknownType, TypeError) as error:
-            raise TypeError(
-                f"{self.what}: parameter {parameter.name!r}: {error}; use a type that JSON can "
-                "carry, such as str, int, list[str] or a dataclass"
-            ) from None
-
-    def _explain(self, text: Raw) -> BadArguments | InvalidParams:
-        try:
-            members = _members.decode(text)
-        except msgspec.ValidationError:
-            return InvalidParams("params.arguments: expected an object")
-        return BadArguments(self._problems(members, _decode))
-
-    def _problems(self, given: Mapping[str, Any], read: Callable[[Any, Any], object]) -> list[str]:
-        problems: list[str] = []
-        for parameter in self.parameters:
-            if parameter.name not in given:
-                if parameter.required:
-                    problems.append(f"{parameter.name}: missing")
-                continue
-            try:
-                read(given[parameter.name], parameter.type)
-            except msgspec.ValidationError as error:
-                problems.append(_in_words(parameter, str(error)))
-        known = {parameter.name for parameter in self.parameters}
-        takes = ", ".join(sorted(known)) or "no arguments"
-        problems += [
-            f"{shown(name)}: unknown argument; expected {takes}"
-            for name in given
-            if name not in known
-        ]
-        return problems
-
-
-def _decode(raw: Raw, kind: Any) -> object:
-    return msgspec.json.decode(raw, type=kind, strict=False)
-
-
-def _convert(value: object, kind: Any) -> object:
-    return msgspec.convert(value, kind, strict=False)
-
-
-def _in_words(parameter: Parameter, problem: str) -> str:
-    """msgspec's message, in the words of JSON and with the path in front."""
-    what, _, path = problem.partition(" - at `$")
-    words = _QUOTED.sub(
-        lambda quoted: " or ".join(
-            _SPELLING.get(word, word) for word in quoted.group(1).split(" | ")
-        ),
-        what,
-    )
-    choices = schema_of(parameter.type).get("enum") if "enum value" in words else None
-    if choices is not None:
-        words += f"; expected one of {', '.join(str(choice) for choice in choices)}"
-    return f"{parameter.name}{clipped(path.rstrip('`'))}: {words[:1].lower()}{clipped(words[1:])}"
-
-
-def _field(default: Any) -> Any:
-    """A default as msgspec takes it: shared values stay shared, as in Python itself."""
-    return msgspec.field(default_factory=lambda: default)
-
-
-def _hints(function: Callable[..., Any], what: str) -> dict[str, Any]:
-    target = unwrapped(function)
-    if not inspect.isroutine(target):
-        target = type(target).__call__
-    try:
-        return get_type_hints(target, include_extras=True)
-    except NameError as error:
-        raise TypeError(
-            f"{what}: {error} in an annotation; import the name where the function is defined"
-        ) from None
-
-
-def _parameters(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
-    kinds = inspect.Parameter
-    parameters = list(inspect.signature(function).parameters.values())
-    for parameter in parameters:
-        if parameter.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD):
-            star = "*" if parameter.kind is kinds.VAR_POSITIONAL else "**"
-            raise TypeError(
-                f"{what}: {star}{parameter.name} has no schema; name each argument, or take one "
-                "dict or list"
-            )
-        if parameter.kind is kinds.POSITIONAL_ONLY:
-            raise TypeError(
-                f"{what}: parameter {parameter.name!r} is positional-only, and arguments come by "
-                "name; remove the '/'"
-            )
-    if (
-        parameters
-        and parameters[0].name in ("self", "cls")
-        and parameters[0].annotation is (kinds.empty)
-    ):
-        raise TypeError(
-            f"{what}: {parameters[0].name!r} is not bound; register the method of an instance"
+        return msgspec.defstruct(
+            "Arguments", fields, kw_only=True, forbid_unknown_fields=True, gc=False
         )
-    return parameters
+
+    def _check(self, given: Any) -> None:
+        found = problems(given, self.schema, lenient=not self._strict)
+        if found:
+            raise BadArguments(found)
+
+    def _bind_by_schema(self, given: dict[str, Any]) -> dict[str, Any]:
+        self._check(given)
+        known = {name: value for name, value in given.items() if name in self._kinds}
+        arguments = self._look_again(known)
+        return {**given, **arguments} if self._rest else arguments
+
+    def _look_again(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Read each argument by itself; models and forms like to send JSON in strings."""
+        arguments: dict[str, Any] = {}
+        wrong: list[str] = [
+            f"{name}: unknown argument" for name in given if name not in self._kinds
+        ]
+        for parameter in self.parameters:
+            name = parameter.name
+            try:
+                if name in given:
+                    arguments[name] = self._read(self._kinds[name].native, given[name])
+                elif parameter.required:
+                    wrong.append(f"{name}: missing")
+                else:
+                    arguments[name] = made(parameter)
+            except msgspec.ValidationError as error:
+                wrong.append(f"{name}: {clipped(str(error))}")
+        if wrong:
+            found = problems(dict(given), self.schema, lenient=not self._strict)
+            raise BadArguments(found or wrong)
+        self._finish(arguments, given)
+        return arguments
+
+    def _finish(self, arguments: dict[str, Any], given: Any) -> None:
+        if self._checked:
+            self._check(given)
+        for name in self._lacking:
+            put_defaults(arguments[name])
+
+    def _read(self, kind: Any, value: Any) -> Any:
+        try:
+            return convert(value, kind, strict=self._strict)
+        except msgspec.ValidationError:
+            if self._strict or not isinstance(value, str):
+                raise
+            try:
+                inside = _decode_anything(value)
+            except (msgspec.DecodeError, UnicodeError, RecursionError):
+                inside = None
+            if isinstance(inside, _FLAT):
+                raise
+            return convert(inside, kind, strict=False)
 
 
-def _is_context(annotation: object) -> bool:
-    if get_origin(annotation) is Annotated:
-        return _is_context(get_args(annotation)[0])
-    return isinstance(annotation, type) and issubclass(annotation, Context)
+def form_of(function: Callable[..., Any]) -> Form:
+    """How a function gives its value."""
+    call: Any = function if inspect.isroutine(function) else getattr(function, "__call__", None)  # noqa: B004
+    for target in (function, call):
+        if inspect.iscoroutinefunction(target):
+            return "async"
+        if inspect.isasyncgenfunction(target):
+            return "async generator"
+        if inspect.isgeneratorfunction(target):
+            return "generator"
+    return "plain"
 
 
-def _parameter(parameter: inspect.Parameter, annotation: Any) -> Parameter:
-    description: str | None = None
-    completer: Complete | None = _own_completer(annotation)
-    unsafe = False
-    notes: list[Any] = []
-    if get_origin(annotation) is Annotated:
-        annotation, *rest = get_args(annotation)
-        completer = _own_completer(annotation)
-        for note in rest:
-            if isinstance(note, str):
-                description = note
-            elif isinstance(note, Complete):
-                completer = note
-            elif note is Unsafe or isinstance(note, Unsafe):
-                unsafe = True
-            else:
-                notes.append(note)
-        for note in notes:
-            annotation = Annotated[annotation, note]
-    default = _REQUIRED if parameter.default is parameter.empty else parameter.default
-    return Parameter(parameter.name, annotation, description, default, completer, unsafe)
+def _value_of(annotation: Any, form: Form) -> Any:
+    """What a function promises to give: of a generator, what it yields or, better, returns."""
+    args = getattr(annotation, "__args__", ())
+    if "generator" not in form or not args:
+        return inspect.Parameter.empty if "generator" in form else annotation
+    returns = args[2] if len(args) == 3 else None
+    return args[0] if returns in (None, type(None), Any) else returns
 
 
-def _own_completer(annotation: Any) -> Complete | None:
-    """Types that know their values complete by themselves."""
-    if get_origin(annotation) is Literal:
-        return Complete.among([str(value) for value in get_args(annotation)])
-    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
-        return Complete.among([str(member.value) for member in annotation])
-    return None
+def made(parameter: Parameter) -> Any:
+    """What a parameter is when nobody gives it."""
+    return parameter.default if parameter.default_factory is None else parameter.default_factory()
+
+
+def _default(parameter: Parameter) -> Any:
+    """The same, as msgspec takes it: values that can change are shared, as in Python itself."""
+    factory, default = parameter.default_factory, parameter.default
+    if factory is None and isinstance(default, _FLAT):
+        return default
+    return msgspec.field(default_factory=factory if factory is not None else lambda: default)
+
+
+def _object(given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise InvalidParams("params.arguments: expected an object")
+    return given  # pyright: ignore[reportUnknownVariableType]

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, McpError, ToolError, shown
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
@@ -16,8 +16,10 @@ from ..types.content import TextContent
 from ..types.tools import CallToolResult, ListToolsResult, ToolAnnotations
 from ..types.tools import Tool as ToolDescription
 from ..types.wire import Icon, Meta
-from .context import MakeContext
+from .calling import Callee
+from .explicit import check_schema
 from .registry import Registry, require
+from .schema import Schema
 from .signature import BadArguments, Signature
 from .values import Output
 
@@ -27,40 +29,69 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 Mask = Callable[[str, BaseException], str]
 
 
+class ToolDetails(Struct, frozen=True, kw_only=True):
+    """What an author may say of a tool beyond its function."""
+
+    title: str | None = None
+    description: str | None = None
+    annotations: ToolAnnotations | None = None
+    icons: Sequence[Icon] = ()
+    meta: Meta | None = None
+    category: str | None = None
+    tags: Sequence[str] = ()
+    input_schema: Schema | None = None
+    output_schema: Schema | None = None
+    strict: bool = False
+    # For how many seconds a client may rely on this description.
+    cache: float = 0
+
+
 class Tool:
     """A function that a model may call."""
 
-    __slots__ = ("_description", "inline", "output", "signature")
+    __slots__ = (
+        "_description", "cache", "callee", "contextual", "is_async", "is_simple", "output",
+        "signature",
+    )  # fmt: skip
 
     def __init__(
         self,
         function: Callable[..., Any],
+        details: ToolDetails,
         *,
         name: str,
-        title: str | None = None,
-        description: str | None = None,
-        annotations: ToolAnnotations | None = None,
-        icons: list[Icon] | None = None,
-        meta: Meta | None = None,
-        inline: bool = False,
+        ready: Callable[[Signature], Callee],
+        limit: int,
     ) -> None:
         what = f"tool {name!r}"
-        if not _NAME.fullmatch(name):
-            warnings.warn(
-                f"{what}: clients may refuse this name; use letters, digits, '_', '-' and '.', at "
-                "most 128",
-                stacklevel=4,
-            )
-        self.signature = Signature(function, what)
-        self.output = Output(self.signature.returns, what)
-        self.inline = inline
+        _check_name(name, what)
+        given, promised = details.input_schema, details.output_schema
+        if given is not None:
+            check_schema(given, f"{what}: input_schema")
+        if promised is not None:
+            check_schema(promised, f"{what}: output_schema", root_object=False)
+        signature = Signature(function, what, schema=given, strict=details.strict)
+        if any(parameter.extra for parameter in signature.parameters):
+            check_schema(signature.schema, what)
+        self.signature = signature
+        self.callee = ready(signature)
+        # For the way that most calls take, which is short.
+        self.is_simple = self.callee.is_simple
+        self.is_async = signature.form == "async"
+        self.contextual = bool(signature.contexts or signature.headers)
+        self.output = Output(signature.returns, name, schema=promised, limit=limit)
+        self.cache = details.cache
+        description = details.description
+        if description is None:
+            description = signature.documentation.description
+        meta = _meta(details)
         self._description = ToolDescription(
             name=name,
-            title=UNSET if title is None else title,
+            title=UNSET if details.title is None else details.title,
             description=UNSET if description is None else description,
-            annotations=UNSET if annotations is None else annotations,
-            icons=UNSET if icons is None else icons,
-            meta=UNSET if meta is None else meta,
+            annotations=UNSET if details.annotations is None else details.annotations,
+            icons=list(details.icons) or UNSET,
+            meta=meta or UNSET,
         )
 
     @property
@@ -69,20 +100,44 @@ class Tool:
 
     def describe(self, revision: Revision) -> ToolDescription:
         """The entry in the list; its schemas are made here, when somebody wants to see them."""
-        output = self.output.schema_for(revision)
+        output, known = self.output.schema_for(revision), self._description
+        annotations = known.annotations
+        if known.title is not UNSET and "title" in revision.unknown_fields.get(ToolDescription, ()):
+            # A revision without titles has a place for them among the hints.
+            hints = annotations if annotations is not UNSET else ToolAnnotations()
+            annotations = msgspec.structs.replace(hints, title=known.title)
         return msgspec.structs.replace(
-            self._description,
+            known,
+            annotations=annotations,
             input_schema=self.signature.schema,
             output_schema=UNSET if output is None else output,
         )
 
 
+def _check_name(name: str, what: str) -> None:
+    if not _NAME.fullmatch(name):
+        warnings.warn(
+            f"{what}: clients may refuse this name; use letters, digits, '_', '-' and '.', at "
+            "most 128",
+            stacklevel=5,
+        )
+
+
+def _meta(details: ToolDetails) -> Meta:
+    """What there is no place for in the protocol goes to `_meta`, under a name of ours."""
+    meta: Meta = dict(details.meta or {})
+    if details.category is not None:
+        meta["toolhaft/category"] = details.category
+    if details.tags:
+        meta["toolhaft/tags"] = list(details.tags)
+    return meta
+
+
 class Tools:
     """The tools of a server."""
 
-    def __init__(self, registry: Registry[Tool], *, context: MakeContext, mask: Mask) -> None:
+    def __init__(self, registry: Registry[Tool], *, mask: Mask) -> None:
         self.registry = registry
-        self._context = context
         self._mask = mask
 
     def list(self, exchange: Exchange) -> Outcome:
@@ -93,7 +148,9 @@ class Tools:
         # Asked for here, where a page is made, so that a page that is kept costs nothing.
         require(self.registry, "tools")
         return ListToolsResult(
-            tools=[tool.describe(revision) for tool in tools], ttl_ms=0, cache_scope="public"
+            tools=[tool.describe(revision) for tool in tools],
+            ttl_ms=int(1000 * min((tool.cache for tool in tools), default=0)),
+            cache_scope="public",
         )
 
     def call(self, exchange: Exchange) -> Outcome:
@@ -104,19 +161,25 @@ class Tools:
             require(self.registry, "tools")
             known = self.registry.some_names()
             raise InvalidParams(f"unknown tool: {shown(params.name)}; there are {known}")
-        signature = tool.signature
         try:
-            arguments = signature.bind(params.arguments)
+            arguments = tool.signature.bind(params.arguments)
         except BadArguments as error:
             return _failed("\n".join([f"invalid arguments for {tool.name}:", *error.problems]))
-        for name in signature.contexts:
-            arguments[name] = self._context(exchange)
-        if signature.is_async:
+        if tool.contextual:
+            tool.callee.fill(exchange, arguments)
+        if not tool.is_simple:
+            return tool.callee.elaborate(
+                exchange,
+                arguments,
+                partial(tool.output.render, revision=exchange.caller.revision),
+                partial(self._explain, exchange, tool),
+            )
+        if tool.is_async:
             return self._await(exchange, tool, arguments)
-        return Blocking(partial(self._run, exchange, tool, arguments), tool.inline)
+        return Blocking(partial(self._run, exchange, tool, arguments), tool.callee.inline)
 
-    # These two are `called` of calling.py, written out: tools are called a hundred times as often
-    # as anything else, and this way costs no closure.
+    # These two are `Callee.outcome`, written out: tools are called a hundred times as often as
+    # anything else, and this way costs no closure.
 
     async def _await(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Result:
         try:

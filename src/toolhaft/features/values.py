@@ -1,28 +1,30 @@
 """What a tool returns, as content blocks and structured content."""
 
 import inspect
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
 
 import msgspec
 from msgspec import UNSET, Raw
 
-from ..jsonrpc import encode
-from ..protocol.calls import Result
+from ..errors import ToolError
+from ..protocol.calls import Result as Outgoing
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
-from ..types.content import (
-    AudioContent,
-    Content,
-    EmbeddedResource,
-    ImageContent,
-    ResourceLink,
-    TextContent,
-)
 from ..types.tools import CallToolResult
+from .checker import problems
+from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of
+from .kinds import decoder_of, kind_of
+from .kinds import write as encode
 from .schema import Schema, UnknownType, schema_of
 
-BLOCKS = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
 _UNDECLARED = inspect.Parameter.empty
+_BYTES = (bytes, bytearray, memoryview)
+# What says nothing of the shape of a result, or what is sent as content alone.
+_UNSTRUCTURED = (str, None, type(None), Any, object, *_BYTES)
+_CONTENT = (Block, Result, CallToolResult, *WIRE_BLOCKS, *_BYTES)
+_decode_anything = msgspec.json.Decoder().decode
 # Types whose values need no check beyond the type itself. A float does: it may be no number.
 _SCALARS = (int, bool)
 
@@ -39,24 +41,37 @@ class Output:
     against the published schema, and mirrored as compact JSON for clients that read text.
     """
 
-    __slots__ = ("_decode", "_is_object", "_scalar", "_text", "schema")
+    __slots__ = ("_check", "_is_object", "_limit", "_name", "_scalar", "_text", "schema")
 
-    def __init__(self, annotation: Any, what: str) -> None:
-        self.schema: Schema | None = None
-        self._decode = None
-        self._text = annotation is str
-        self._scalar = annotation if annotation in _SCALARS else None
+    def __init__(
+        self, annotation: Any, name: str, *, schema: Schema | None = None, limit: int = 1 << 24
+    ) -> None:
+        self._name = name
+        self._limit = limit
+        self.schema = schema
+        self._check: Callable[[bytes], None] | None = None
+        self._text = annotation is str and schema is None
+        self._scalar = annotation if annotation in _SCALARS and schema is None else None
         self._is_object: bool | None = None
-        if annotation is _UNDECLARED or annotation in (str, None, type(None), Any, object):
-            return
-        if _holds_blocks(annotation):
+        if schema is not None:
+            self._check = partial(_check_by_schema, schema)
+        elif annotation is not _UNDECLARED and annotation not in _UNSTRUCTURED:
+            self._declare(annotation)
+        if self.schema is not None:
+            self._is_object = self.schema.get("type") == "object"
+
+    def _declare(self, annotation: Any) -> None:
+        if _holds_content(annotation):
             return
         try:
+            kind = kind_of(annotation)
             self.schema = schema_of(annotation)
-            self._decode = msgspec.json.Decoder(annotation).decode
-        except (UnknownType, TypeError) as error:
-            raise TypeError(f"{what}: the return annotation: {error}") from None
-        self._is_object = self.schema.get("type") == "object"
+        except (UnknownType, TypeError, RecursionError) as error:
+            raise TypeError(
+                f"tool {self._name!r}: the return annotation: {error or 'a type without an end'}"
+            ) from None
+        by_type = partial(_check_by_type, decoder_of(kind.native, strict=True).decode)
+        self._check = partial(_check_by_both, by_type, self.schema) if kind.checked else by_type
 
     def schema_for(self, revision: Revision) -> Schema | None:
         """The schema as this revision can take it; up to 2025 its root has to be an object."""
@@ -72,51 +87,96 @@ class Output:
             wrapped["$defs"] = self.schema["$defs"]
         return wrapped
 
-    def render(self, value: Any, revision: Revision) -> Result:
+    def render(self, value: Any, revision: Revision) -> Outgoing:
         """The result of a call, encoded here, where a value that JSON cannot hold is still the
         tool's own failure.
 
         Raises:
             WrongResult: the value breaks the annotation.
+            ToolError: it is larger than a client should be sent.
             TypeError, ValueError, …: whatever msgspec raises for what JSON cannot hold.
         """
         if self._text and not isinstance(value, str):
-            raise WrongResult(f"it is annotated to return str, but returned {_kind(value)}")
-        if self._decode is not None:
+            if not isinstance(value, Result):
+                raise WrongResult(f"it is annotated to return str, but returned {_kind(value)}")
+        elif self._check is not None and not isinstance(value, Result | CallToolResult):
             return self._structured(value, revision)
         if isinstance(value, str):
-            return _text_only(encode(value))
+            return self._fit(_text_only(encode(value)))
         if value is None:
             return _EMPTY
+        return self._content(value, revision)
+
+    def _content(self, value: Any, revision: Revision) -> Outgoing:
+        if isinstance(value, Result):
+            value = value.wire()
         if isinstance(value, CallToolResult):
-            return _encoded(value, revision)
-        blocks = _blocks(value)
+            return self._whole(value, revision)
+        if isinstance(value, _BYTES):
+            data = bytes(cast(bytes, value))
+            value = block_of_bytes(data, f"result:///{self._name}")
+        blocks = blocks_of(value)
         if blocks is not None:
-            return _encoded(CallToolResult(content=blocks), revision)
+            return self._whole(CallToolResult(content=blocks), revision)
         return self._structured(value, revision)
 
     def _structured(self, value: Any, revision: Revision) -> bytes:
         body = encode(value)
         if type(value) is self._scalar:
             return _scalar(body, revision)
-        self._check(body)
+        if self._check is not None:
+            self._check(body)
         # A string is its own text; anything else is shown as the JSON it is.
-        text = body if isinstance(value, str) else encode(body.decode())
+        text = body if body[:1] == b'"' else encode(body.decode())
         if not revision.structure:
-            return _text_only(text)
+            return self._fit(_text_only(text))
         is_object = body[:1] == b"{" if self._is_object is None else self._is_object
         if not is_object and not revision.any_structure:
             body = b'{"result":%b}' % body
-        return b"".join((_HEAD, text, _STRUCTURED, body, b"}"))
+        return self._fit(b"".join((_HEAD, text, _STRUCTURED, body, b"}")))
 
-    def _check(self, body: bytes) -> None:
-        """Is what will be sent what the schema says? So it is what is sent that is read back."""
-        if self._decode is None:
-            return
-        try:
-            self._decode(body)
-        except msgspec.DecodeError as error:
-            raise WrongResult(f"what it returned breaks its annotation: {error}") from None
+    def _whole(self, result: CallToolResult, revision: Revision) -> Outgoing:
+        """A result that the author has put together."""
+        structured = result.structured_content
+        if structured is not UNSET:
+            body = encode(structured)
+            if self._check is not None and result.is_error is not True:
+                self._check(body)
+            is_wrapped = not revision.any_structure and body[:1] != b"{"
+            result = msgspec.structs.replace(
+                result, structured_content={"result": Raw(body)} if is_wrapped else Raw(body)
+            )
+        elif self.schema is not None and result.is_error is not True:
+            raise WrongResult("it promises structured content, and its Result has none")
+        encoded = self._fit(encode(lowered(result, revision)))
+        return encoded if result.meta is UNSET else result
+
+    def _fit(self, body: bytes) -> bytes:
+        if len(body) > self._limit:
+            raise ToolError(
+                f"the result of {self._name} is too large: {len(body)} bytes, and at most "
+                f"{self._limit} are sent; ask for less"
+            )
+        return body
+
+
+def _check_by_type(decode: Callable[[bytes], Any], body: bytes) -> None:
+    """Is what will be sent what the schema says? So it is what is sent that is read back."""
+    try:
+        decode(body)
+    except msgspec.DecodeError as error:
+        raise WrongResult(f"what it returned breaks its annotation: {error}") from None
+
+
+def _check_by_schema(schema: Schema, body: bytes) -> None:
+    found = problems(_decode_anything(body), schema, where="result")
+    if found:
+        raise WrongResult(f"what it returned breaks its output schema: {'; '.join(found)}")
+
+
+def _check_by_both(by_type: Callable[[bytes], None], schema: Schema, body: bytes) -> None:
+    by_type(body)
+    _check_by_schema(schema, body)
 
 
 # The common results are joined from their parts. They look as if they had been encoded, and every
@@ -139,35 +199,13 @@ def _text_only(text: bytes) -> bytes:
     return b"".join((_HEAD, text, b"}]}"))
 
 
-def _encoded(result: CallToolResult, revision: Revision) -> Result:
-    structured = result.structured_content
-    if structured is not UNSET and not revision.any_structure:
-        body = encode(structured)
-        if body[:1] != b"{":
-            result = msgspec.structs.replace(result, structured_content={"result": Raw(body)})
-    encoded = encode(lowered(result, revision))
-    return encoded if result.meta is UNSET else result
-
-
 def _kind(value: Any) -> str:
     hint = "; did you forget to await it?" if inspect.iscoroutine(value) else ""
     return type(value).__name__ + hint
 
 
-def _blocks(value: Any) -> list[Content] | None:
-    """The value as content blocks, if that is what it is."""
-    if isinstance(value, BLOCKS):
-        return [value]
-    if not isinstance(value, list | tuple) or not value:
-        return None
-    items: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
-    if not any(isinstance(item, BLOCKS) for item in items):
-        return None
-    return [item if isinstance(item, BLOCKS) else TextContent(str(item)) for item in items]
-
-
-def _holds_blocks(annotation: Any) -> bool:
-    """Does the annotation name content blocks, alone, in a list or in a union?"""
+def _holds_content(annotation: Any) -> bool:
+    """Does the annotation name content, alone, in a list or in a union?"""
     if isinstance(annotation, type):
-        return issubclass(annotation, (*BLOCKS, CallToolResult))
-    return any(_holds_blocks(arg) for arg in getattr(annotation, "__args__", ()))
+        return issubclass(annotation, _CONTENT)
+    return any(_holds_content(arg) for arg in getattr(annotation, "__args__", ()))

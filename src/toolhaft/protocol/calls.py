@@ -64,6 +64,10 @@ class Call(Struct, eq=False, gc=False):
     cancelled: bool = False
     # Answered or cancelled: nothing more may be sent for this call.
     over: bool = False
+    # It took longer than its author allows.
+    overdue: bool = False
+    # Of the HTTP request it came with, by their names in lower case.
+    headers: Mapping[str, str] | None = None
 
 
 class Notice(Struct, gc=False):
@@ -126,6 +130,8 @@ class Exchange(Protocol):
     era: Era
     meta: RequestMeta
     cancelled: bool
+    overdue: bool
+    headers: Mapping[str, str] | None
 
     def notify(self, method: str, params: Wire) -> None:
         """Send a notification that belongs to this call. From any thread; never waits."""
@@ -145,6 +151,17 @@ class Exchange(Protocol):
 
     async def settle(self, outcome: Outcome) -> Result:
         """Wait for an outcome, wherever it is computed."""
+        ...
+
+    async def within(
+        self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
+    ) -> Result:
+        """Wait for an outcome, but not for ever.
+
+        Raises:
+            ToolError: it took longer. A coroutine is cancelled; a plain function cannot be, and
+                can see that it is overdue.
+        """
         ...
 
 

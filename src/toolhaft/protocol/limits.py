@@ -12,6 +12,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     calls: int = 2048
     # Threads for plain functions. A function that blocks holds one of these and nothing else.
     threads: int = 64
+    # The result of a tool that is larger becomes a failed call.
+    result_bytes: int = 16 * 1024 * 1024
     # Answers that may wait for a client to read them before we stop reading its requests.
     waiting_bytes: int = 1024 * 1024
     # From the end of input, or the first signal, to the end of the process.

@@ -1,6 +1,10 @@
 """What the core needs from outside, as interfaces only."""
 
-from typing import Any, Protocol
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, TypeAlias
+
+# Lets so many calls through at once.
+Gate: TypeAlias = AbstractAsyncContextManager[None]
 
 
 class Reader(Protocol):

@@ -12,7 +12,7 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from contextvars import copy_context
 from functools import partial
 from threading import get_ident
@@ -90,6 +90,20 @@ class Running(Call, eq=False, kw_only=True):
         if isinstance(outcome, _RESULT):
             return outcome
         return await outcome
+
+    async def within(
+        self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
+    ) -> Result:
+        """Wait for an outcome, but not for ever."""
+        deadline = asyncio.timeout(seconds)
+        try:
+            async with deadline:
+                return await outcome
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            self.overdue = True
+            raise ToolError(f"{what} took longer than {seconds:g} s") from None
 
 
 class Array:

@@ -1,0 +1,50 @@
+"""`toolhaft call TARGET TOOL [ARG …]`: call a tool."""
+
+import argparse
+from typing import Any
+
+from .arguments import Arguments, Word, read, split
+from .rendering import as_json, bytes_of, result_text
+from .visit import TOOL_FAILED, Visit, complain, conduct
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print what the tool answers."""
+    return conduct(options, _call)
+
+
+async def _call(visit: Visit, options: argparse.Namespace) -> int:
+    arguments = await _arguments(visit, options.tool, split(options.arguments, visit.stdin))
+    params = {"name": options.tool, "arguments": arguments}
+    result = await visit.talk.request("tools/call", params)
+    is_error = bool(result.get("isError"))
+    if options.json:
+        visit.write(as_json(result), options.output)
+    elif is_error:
+        complain(result_text(result))
+    else:
+        _write(visit, result, options.output)
+    return TOOL_FAILED if is_error else 0
+
+
+async def _arguments(visit: Visit, tool: str, words: list[Word]) -> Arguments:
+    schema: dict[str, Any] = {}
+    if any(word.is_text for word in words):
+        # A tool that is not there has no schema; the server will say so when it is called.
+        for listed in await visit.talk.all_of("tools/list", "tools"):
+            if listed["name"] == tool:
+                schema = listed["inputSchema"]
+    return read(words, schema)
+
+
+def _write(visit: Visit, result: dict[str, Any], path: str | None) -> None:
+    if path is None:
+        visit.write(result_text(result))
+        return
+    for block in result.get("content", []):
+        data = bytes_of(block)
+        if data is not None:
+            visit.write(data, path)
+            visit.write(result_text(result, without=block))
+            return
+    visit.write(result_text(result), path)

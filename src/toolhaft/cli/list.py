@@ -1,0 +1,53 @@
+"""`toolhaft list TARGET [WHAT …]`: what a server offers."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .options import LISTS
+from .rendering import as_json, prompt_entry, resource_entry, section, tool_entry
+from .visit import Visit, conduct
+
+
+class _List(NamedTuple):
+    """A list of the protocol: what must be offered, how it is asked for, how it is shown."""
+
+    capability: str
+    method: str
+    member: str
+    entry: Callable[[dict[str, Any]], str]
+
+
+_LISTS = {
+    "tools": _List("tools", "tools/list", "tools", tool_entry),
+    "resources": _List("resources", "resources/list", "resources", resource_entry),
+    "templates": _List(
+        "resources", "resources/templates/list", "resourceTemplates", resource_entry
+    ),
+    "prompts": _List("prompts", "prompts/list", "prompts", prompt_entry),
+}
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print the lists that were asked for."""
+    return conduct(options, _list)
+
+
+async def _list(visit: Visit, options: argparse.Namespace) -> int:
+    wanted: list[str] = options.only or list(LISTS)
+    offered = await visit.talk.capabilities()
+    found = {
+        name: await visit.talk.all_of(row.method, row.member) if row.capability in offered else []
+        for name, row in _LISTS.items()
+        if name in wanted
+    }
+    if options.json:
+        visit.write(as_json({_LISTS[name].member: entries for name, entries in found.items()}))
+        return 0
+    sections = [
+        section(name, [_LISTS[name].entry(entry) for entry in entries])
+        for name, entries in found.items()
+        if entries
+    ]
+    visit.write("\n".join(sections) or f"no {', no '.join(found)}\n")
+    return 0

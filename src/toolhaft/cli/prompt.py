@@ -1,0 +1,22 @@
+"""`toolhaft prompt TARGET NAME [ARG …]`: the messages of a prompt."""
+
+import argparse
+
+from .arguments import read, split
+from .rendering import as_json, messages_text
+from .visit import Visit, conduct
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print the messages."""
+    return conduct(options, _prompt)
+
+
+async def _prompt(visit: Visit, options: argparse.Namespace) -> int:
+    words = split(options.arguments, visit.stdin)
+    # Arguments of prompts are always text.
+    schema = {"properties": {word.name: {"type": "string"} for word in words}}
+    params = {"name": options.name, "arguments": read(words, schema)}
+    result = await visit.talk.request("prompts/get", params)
+    visit.write(as_json(result) if options.json else messages_text(result["messages"]))
+    return 0

@@ -1,0 +1,124 @@
+"""What the server answers, as text for a terminal. Functions of values; nothing is printed here."""
+
+import json
+from base64 import b64decode
+from typing import Any, TypeAlias
+
+from .schema import signature
+
+Json: TypeAlias = dict[str, Any]
+
+
+def as_json(value: object) -> str:
+    """JSON for people and programs."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+# Lists
+
+
+def tool_entry(tool: Json) -> str:
+    """A tool in the list."""
+    return _entry(signature(tool["name"], tool.get("inputSchema", {})), tool)
+
+
+def resource_entry(resource: Json) -> str:
+    """A resource or a template in the list."""
+    uri = resource.get("uri") or resource["uriTemplate"]
+    kind = resource.get("mimeType")
+    return _entry(f"{uri}  [{kind}]" if kind else uri, resource)
+
+
+def prompt_entry(prompt: Json) -> str:
+    """A prompt in the list."""
+    arguments: list[Json] = prompt.get("arguments", [])
+    first = [each["name"] for each in arguments if each.get("required")]
+    last = [f"{each['name']}?" for each in arguments if not each.get("required")]
+    return _entry(f"{prompt['name']}({', '.join(first + last)})", prompt)
+
+
+def _entry(head: str, described: Json) -> str:
+    description = str(described.get("description", "")).strip()
+    lines = [f"  {head}", *(f"      {line}" for line in description.splitlines()[:1])]
+    return "\n".join(lines)
+
+
+def section(title: str, entries: list[str]) -> str:
+    """A list under its title."""
+    return "\n".join([f"{title}:", *entries]) + "\n"
+
+
+# Content
+
+
+def has_text(block: Json) -> bool:
+    """Is a block made of text?"""
+    return block["type"] == "text" or "text" in block.get("resource", {})
+
+
+def bytes_of(block: Json) -> bytes | None:
+    """The bytes of an image, a sound or a blob; None for all else."""
+    if block["type"] in ("image", "audio"):
+        return b64decode(block["data"])
+    blob = block.get("resource", {}).get("blob")
+    return None if blob is None else b64decode(blob)
+
+
+def shown(block: Json) -> str:
+    """A content block as text: bytes are only mentioned."""
+    held: Json = block.get("resource", block)
+    data = bytes_of(block)
+    if data is not None:
+        return mentioned(held.get("mimeType"), len(data))
+    if block["type"] == "resource_link":
+        return f"{block['name']} <{block['uri']}>"
+    if has_text(block):
+        return str(held["text"])
+    return json.dumps(block, ensure_ascii=False)
+
+
+def mentioned(kind: str | None, size: int) -> str:
+    """Bytes that are not shown."""
+    return f"[{kind or 'application/octet-stream'}, {size} bytes]"
+
+
+def result_text(result: Json, without: Json | None = None) -> str:
+    """The result of a tool: its blocks, and its structured content only if no block has text."""
+    blocks: list[Json] = result.get("content", [])
+    text = "".join(terminated(shown(block)) for block in blocks if block is not without)
+    if "structuredContent" in result and not any(has_text(block) for block in blocks):
+        text += as_json(result["structuredContent"])
+    return text
+
+
+def messages_text(messages: list[Json]) -> str:
+    """The messages of a prompt, each under its role."""
+    return "\n".join(
+        f"{message['role']}:\n{terminated(shown(message['content']))}" for message in messages
+    )
+
+
+def terminated(text: str) -> str:
+    """A text that ends its last line."""
+    return text if text.endswith("\n") else text + "\n"
+
+
+# Notifications
+
+
+def notice(method: str, params: Json) -> str | None:
+    """Progress or a log message in one line; None for what is of no interest here."""
+    if method == "notifications/progress":
+        total = "" if params.get("total") is None else f"/{_number(params['total'])}"
+        line = f"progress {_number(params['progress'])}{total} {params.get('message', '')}"
+        return line.rstrip()
+    if method == "notifications/message":
+        data: object = params["data"]
+        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+        logger = f"{params['logger']}: " if "logger" in params else ""
+        return f"{params['level']}: {logger}{text}"
+    return None
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else str(value)

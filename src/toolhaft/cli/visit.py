@@ -1,0 +1,178 @@
+"""One visit to a server: load it, talk, leave. How that ends is an exit status.
+
+The author's code may print; only what is written through a `Visit` reaches stdout.
+"""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import FrameType
+from typing import TypeAlias
+
+from ..errors import McpError
+from ..protocol.revisions import REVISIONS
+from ..runtime import descriptors
+from ..runtime.stderr import drain, log_to_stderr
+from ..server import Server
+from .arguments import BadArgument
+from .conversation import Conversation, conversation
+from .rendering import notice
+from .target import BadTarget, load
+
+WRONG_COMMAND = 2
+REFUSED = 4
+TOOL_FAILED = 5
+_INTERRUPTED = 128 + signal.SIGINT
+_NOBODY_READS = 128 + signal.SIGPIPE
+
+
+class Visit:
+    """What a command may do: ask the server, read stdin, write stdout."""
+
+    def __init__(self, talk: Conversation, wires: descriptors.Descriptors) -> None:
+        self.talk = talk
+        self._wires = wires
+
+    @property
+    def on_terminal(self) -> bool:
+        """Does a person look at stdout?"""
+        return os.isatty(self._wires.output)
+
+    def stdin(self) -> bytes:
+        """All of the real stdin."""
+        with open(self._wires.input, "rb", closefd=False) as file:
+            return file.read()
+
+    def write(self, data: str | bytes, path: str | None = None) -> None:
+        """Write to a file or, without one, to the real stdout."""
+        data = data.encode() if isinstance(data, str) else data
+        if path is not None:
+            Path(path).write_bytes(data)
+            return
+        with open(self._wires.output, "wb", closefd=False) as file:
+            file.write(data)
+
+
+Talk: TypeAlias = Callable[[Visit, argparse.Namespace], Awaitable[int]]
+
+
+def conduct(options: argparse.Namespace, talk: Talk) -> int:
+    """Load the target and talk to it; the result is the exit status."""
+    # Before any code of the author's runs: what it prints must not mix with the answer.
+    try:
+        wires = descriptors.take()
+        if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            sys.stdout = sys.stderr
+        server = load(options.target)
+    except (BadTarget, OSError) as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return _INTERRUPTED
+        return failed(WRONG_COMMAND, str(error))
+    log_to_stderr()
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(_talk(server, wires, options, talk))
+    interruption = _Interruption(loop, task, server.limits.shutdown_seconds)
+    try:
+        return loop.run_until_complete(task)
+    except asyncio.CancelledError:
+        if interruption.status:
+            return interruption.status
+        return failed(REFUSED, "a tool has cancelled every task, this one too")
+    finally:
+        drain.flush()
+        loop.close()
+
+
+def failed(status: int, message: str) -> int:
+    """Say why; the result is the status."""
+    complain(f"toolhaft: {message}\n")
+    return status
+
+
+def complain(text: str) -> None:
+    """Write to stderr, after everything that was logged before."""
+    drain.flush()
+    print(text, end="", file=sys.stderr, flush=True)
+
+
+async def _talk(
+    server: Server, wires: descriptors.Descriptors, options: argparse.Namespace, talk: Talk
+) -> int:
+    seconds: float | None = options.timeout
+    late = f"no answer within {seconds or 0:g} seconds; the request was cancelled"
+    watchdog = _Watchdog(server.limits.shutdown_seconds, REFUSED, late)
+    if seconds is not None:
+        watchdog.start(after=seconds)
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            async with conversation(server, REVISIONS[options.revision], _hear) as asked:
+                status = await talk(Visit(asked, wires), options)
+                # Leaving is not part of the answer.
+                limit.reschedule(None)
+                watchdog.stop()
+        return status
+    except BrokenPipeError:
+        return _NOBODY_READS
+    except TimeoutError:
+        return failed(REFUSED, late)
+    except McpError as error:
+        return failed(REFUSED, error.message)
+    except (BadArgument, OSError) as error:
+        return failed(WRONG_COMMAND, str(error))
+
+
+def _hear(method: str, params: dict[str, object]) -> None:
+    line = notice(method, params)
+    if line is not None:
+        print(line, file=sys.stderr, flush=True)
+
+
+class _Watchdog:
+    """Ends the process if nothing else does: a tool may hold up the loop, or not let go."""
+
+    def __init__(self, grace: float, status: int, message: str | None = None) -> None:
+        self._grace = grace
+        self._status = status
+        self._message = message
+        self._timer: threading.Timer | None = None
+
+    def start(self, *, after: float = 0) -> None:
+        """Wait for so long, and a moment more, in which all should be over."""
+        self._timer = threading.Timer(after + self._grace, self._end)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def stop(self) -> None:
+        """It is over."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _end(self) -> None:
+        if self._message is not None:
+            failed(self._status, self._message)
+        os._exit(self._status)
+
+
+class _Interruption:
+    """The first Ctrl-C or SIGTERM cancels the request, a second one ends the process."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[int]", grace: float
+    ) -> None:
+        self.status = 0
+        self._grace = grace
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # The loop's own handler wakes it up; ours is called even while a tool holds it up.
+            loop.add_signal_handler(number, task.cancel)
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self.status:
+            os._exit(self.status)
+        self.status = 128 + number
+        _Watchdog(self._grace, self.status).start()

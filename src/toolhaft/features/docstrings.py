@@ -1,0 +1,169 @@
+"""What a docstring tells a model: its text without the sections, and a line for each parameter.
+
+A docstring is prose first: what does not look like a section of Google, NumPy or Sphinx stays in
+the text. Only an `MCP Parameters:` block is written for us, so only that can be wrong.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+_BLOCK = "mcp parameters:"
+# Every section holds one of these; most docstrings hold none, and are done in no time.
+_MARKERS = (
+    *("---", "args:", "arguments:", "params:", "parameters:", "return:", "returns:", "yield"),
+    *("raise", "warns:", ":param", ":arg", ":key", ":type", ":rtype", ":return", ":except"),
+)
+# Possessive wherever two parts could share a text, so that nothing is read twice.
+_TITLES = r"(?:keyword |other )?(?:arg(?:ument)?s|param(?:eter)?s)|(?:return|yield|raise)s?|warns"
+_TITLE = re.compile(rf"(?:{_TITLES}):?")
+_FIELDS = r"param(?:eter)?|arg(?:ument)?|key(?:word)?|r?type|(?:return|yield|raise)s?"
+_FIELD = re.compile(rf":(?:{_FIELDS}|except(?:ion)?)(?!\w)[^:]*+:")
+_DESCRIBING = ("arg", "param", "keyword", "other", ":arg", ":param", ":key")
+_ENTRY = re.compile(r"[^\s,:(]++(?:\s*+,\s*+[^\s,:(]++)*+\s*+[(:]")
+# By style: the lines of the title, how an entry begins, and its names and text.
+_FORMS = {
+    "google": (1, _ENTRY, re.compile(r"([^:(]*+)(?:\(.*?\)\s*+(?=:))?:(.*)", re.DOTALL)),
+    "numpy": (2, re.compile(""), re.compile(r"([^:\n]*+)[^\n]*+(.*)", re.DOTALL)),
+    "sphinx": (0, _FIELD, re.compile(r"\s*+:\w++(?:\s++([^\s:]++))*+\s*+:(.*)", re.DOTALL)),
+}
+_BARE = re.compile(r"[^\s:-]++[^:-]*+(?:-|:.)")
+_DEFINITION = re.compile(r"(?: {2,4}+([^\s-]++)[ \t]*+-| {6,}+)(.*)")
+_LITERAL = re.compile(r"\s|[-*+] |\d++[.)] |\||[-=~]{3,}+$")
+
+
+class Docstring(NamedTuple):
+    """The text that a model reads about a function, and what it reads about each parameter."""
+
+    description: str | None
+    parameters: dict[str, str]
+
+
+def read(doc: str, names: Collection[str], what: str) -> Docstring:
+    """Take a docstring apart; a `TypeError` says what is wrong with an `MCP Parameters:` block."""
+    lowered = doc.lower()
+    if not any([marker in lowered for marker in _MARKERS]):  # noqa: C419 - half the time
+        return Docstring(_prose(_lines(doc)) if "\n" in doc else " ".join(doc.split()) or None, {})
+    kept: list[str] = []
+    found: dict[str, str] = {}
+    block: dict[str, str] | None = None
+    for style, piece in _pieces(_lines(doc)):
+        if style == "text":
+            kept += piece
+        elif style == "block":
+            kept += (piece[0][: -len(_BLOCK)].rstrip(), "")
+            block = _defined(piece[1:], names, what) if block is None else block
+        else:
+            kept.append("")
+            for name, text in _described(style, piece):
+                if name in names and text.strip():
+                    found.setdefault(name, " ".join(text.split()))
+    # The block is written for a model, the other styles for whoever reads the code.
+    return Docstring(_prose(kept), found | (block or {}))
+
+
+def _lines(doc: str) -> list[str]:
+    """The lines without their common margin. Tabs stay: a block has a rule about them."""
+    first, *rest = doc.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    margins = [line[: len(line) - len(text)] for line in rest if (text := line.lstrip())]
+    margin = min(dict.fromkeys(margins), key=lambda blank: len(blank.expandtabs()), default="")
+    return [first.strip(), *[line.removeprefix(margin).rstrip() for line in rest]]
+
+
+def _indent(line: str) -> int:
+    return len(line[: len(line) - len(line.lstrip())].expandtabs()) if line[:1].isspace() else 0
+
+
+def _underlined(lines: list[str], i: int) -> bool:
+    return i + 1 < len(lines) and "---" in lines[i + 1] and not lines[i + 1].strip().strip("-")
+
+
+def _pieces(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """The sections, each with its style; between them, line by line, the text."""
+    i, fenced = 0, False
+    while i < len(lines):
+        # Four spaces make an example of something, as in Markdown.
+        style = "text" if fenced or _indent(lines[i]) > 3 else _style(lines, i)
+        end = i + (2 if style == "numpy" else 1)
+        fenced ^= style == "text" and lines[i].count("```") == 1
+        indent = 0 if style == "block" else _indent(lines[i])
+        if i == 0 and style in ("google", "block") and _BARE.match("".join(lines[1:2])):
+            # A section is all there is, so the margin was that of its entries.
+            lines = [lines[0], *[("    " + line).rstrip() for line in lines[1:]]]
+        while style != "text" and end < len(lines) and not _ends(style, indent, lines, end):
+            end += 1
+        yield style, lines[i:end]
+        i = end
+
+
+def _style(lines: list[str], i: int) -> str:
+    line = lines[i].strip()
+    if line.lower().endswith(_BLOCK):  # after a sentence, too, but not as its end
+        return "block" if line[: -len(_BLOCK)].rstrip()[-1:] in ("", *".!?") else "text"
+    if not _TITLE.fullmatch(line.lower()):
+        return "sphinx" if _FIELD.match(line) else "text"
+    # Inside a paragraph, a small "args:" is the end of a sentence that was wrapped there.
+    google = line[-1] == ":" and (line[0].isupper() or i == 0 or not lines[i - 1])
+    return "numpy" if _underlined(lines, i) else "google" if google else "text"
+
+
+def _ends(style: str, indent: int, lines: list[str], i: int) -> bool:
+    line = lines[i].strip()
+    if not line or _indent(lines[i]) > indent:
+        return False
+    # The entries of NumPy are not indented: a title, another style, a lone line comes after them.
+    lone = not lines[i - 1] and _indent("".join(lines[i + 1 : i + 2])) <= indent
+    other = (lone and " : " not in line) or ":" in (line[0], line[-1]) or _underlined(lines, i)
+    return style != "numpy" or other
+
+
+def _described(style: str, piece: list[str]) -> Iterator[tuple[str, str]]:
+    """Names, with their descriptions, in a section of Google, NumPy or Sphinx."""
+    title, begins, form = _FORMS[style]
+    level = next((_indent(line) for line in piece[title:] if line), 0)
+    entries: list[list[str]] = []
+    for line in piece[title:] if piece[0].strip().lower().startswith(_DESCRIBING) else ():
+        if line and _indent(line) <= level and begins.match(line.lstrip()):
+            entries.append([])
+        if entries:
+            entries[-1].append(line)
+    for match in filter(None, (form.match("\n".join(entry)) for entry in entries)):
+        yield from ((name.strip(), match[2]) for name in (match[1] or "").split(","))
+
+
+def _defined(lines: list[str], names: Collection[str], what: str) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    name = problem = ""
+    for match in filter(None, map(_DEFINITION.match, lines)):
+        name = match[1] or name
+        if not name:
+            problem = f"begin with {match[2][:40]!r}; begin with two spaces and 'name - text'"
+        elif match[1] and name in found:
+            problem = f"describe {name!r} twice; remove one of the two"
+        elif name not in names:
+            problem = f"describe {name!r}, but the parameters are: {', '.join(names) or 'none'}"
+        if problem:
+            raise TypeError(f"{what}: its MCP Parameters {problem}")
+        found.setdefault(name, []).append(match[2])
+    return {name: text for name in found if (text := " ".join(" ".join(found[name]).split()))}
+
+
+def _prose(lines: list[str]) -> str | None:
+    """Paragraphs on one line each; code, lists and whatever is indented as they are."""
+    out: list[str] = []
+    words: list[str] = []
+    fenced = doctest = False
+    for i, line in enumerate([*lines, ""]):
+        fence = line.count("```") == 1
+        doctest = line != "" and (doctest or line.startswith(">>>"))
+        literal = fenced or fence or doctest or _LITERAL.match(line) or _underlined(lines, i)
+        fenced ^= fence
+        if line and not literal:
+            words += line.split()
+            continue
+        if words:
+            out.append(" ".join(words))
+            words = []
+        if literal or (out and out[-1]):
+            out.append(line)
+    return "\n".join(out).strip("\n") or None

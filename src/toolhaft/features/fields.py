@@ -1,0 +1,113 @@
+"""What a class is made of: its fields, if it travels as an object or as an array."""
+
+import dataclasses
+import typing
+from typing import Any, Literal, NotRequired, Required, get_args, get_origin, get_type_hints
+
+import msgspec
+
+MISSING = dataclasses.MISSING
+
+
+class Field(typing.NamedTuple):
+    """One member of the object."""
+
+    name: str
+    type: Any
+    required: bool
+    default: Any = MISSING
+
+
+def is_kind(annotation: Any, base: type) -> bool:
+    """Is this a class, and one of a kind?"""
+    return isinstance(annotation, type) and issubclass(annotation, base)
+
+
+def is_named_tuple(annotation: Any) -> bool:
+    """Is this made by `NamedTuple`?"""
+    return is_kind(annotation, tuple) and hasattr(annotation, "_fields")
+
+
+def is_path(kind: Any) -> bool:
+    """Is this a `pathlib` class? Told by name, for the module takes 5 ms to import; an author who
+    uses it has imported it."""
+    return isinstance(kind, type) and any(base.__name__ == "PurePath" for base in kind.__mro__)
+
+
+def fields_of(kind: Any) -> list[Field] | None:
+    """Its fields in the author's order, or None if it is no class of this sort."""
+    base: Any = get_origin(kind) or kind
+    if not is_kind(base, object):
+        return None
+    if is_kind(base, msgspec.Struct):
+        return _of_struct(kind, base)
+    if dataclasses.is_dataclass(base):
+        hints = _hints(kind, base)
+        return [_of_dataclass(field, hints) for field in dataclasses.fields(base) if field.init]
+    if typing.is_typeddict(base):
+        hints = _hints(kind, base)
+        return [Field(name, hint, _is_required(base, name, hint)) for name, hint in hints.items()]
+    if is_named_tuple(base):
+        defaults: dict[str, Any] = base._field_defaults
+        hints = _hints(kind, base)
+        return [
+            Field(name, hints.get(name, Any), name not in defaults, defaults.get(name, MISSING))
+            for name in base._fields
+        ]
+    if hasattr(base, "__attrs_attrs__"):
+        hints = _hints(kind, base)
+        return [_of_attrs(attribute, hints) for attribute in base.__attrs_attrs__ if attribute.init]
+    return None
+
+
+def _hints(kind: Any, base: Any) -> dict[str, Any]:
+    """The types of the fields; those of a generic class with its arguments put in."""
+    hints = get_type_hints(base, include_extras=True)
+    parameters = getattr(base, "__parameters__", ())
+    if not parameters:
+        return hints
+    given = get_args(kind) or (Any,) * len(parameters)
+    known = dict(zip(parameters, given, strict=True))
+    return {name: _filled(hint, known) for name, hint in hints.items()}
+
+
+def _filled(hint: Any, known: dict[Any, Any]) -> Any:
+    if hint in known:
+        return known[hint]
+    inside = getattr(hint, "__parameters__", ())
+    return hint[tuple(known.get(each, Any) for each in inside)] if inside else hint
+
+
+def _of_struct(kind: Any, base: Any) -> list[Field]:
+    config = base.__struct_config__
+    tag = [] if config.tag is None else [Field(config.tag_field, Literal[config.tag], True)]
+    return tag + [
+        Field(
+            field.encode_name,
+            field.type,
+            field.required,
+            MISSING if field.default is msgspec.NODEFAULT else field.default,
+        )
+        for field in msgspec.structs.fields(kind)
+    ]
+
+
+def _is_required(kind: Any, name: str, hint: object) -> bool:
+    """Python itself cannot tell where annotations are strings: then the marks are still in them."""
+    if get_origin(hint) is Required:
+        return True
+    return get_origin(hint) is not NotRequired and name in kind.__required_keys__
+
+
+def _of_dataclass(field: "dataclasses.Field[Any]", hints: dict[str, Any]) -> Field:
+    required = field.default is MISSING and field.default_factory is MISSING
+    return Field(field.name, hints[field.name], required, field.default)
+
+
+def _of_attrs(attribute: Any, hints: dict[str, Any]) -> Field:
+    # attrs itself is not imported: its marker for «no default» and its factories are told by name.
+    default = attribute.default
+    kind = type(default).__name__
+    required = kind == "_Nothing"
+    given = MISSING if kind in ("_Nothing", "Factory") else default
+    return Field(attribute.alias, hints.get(attribute.name, Any), required, given)

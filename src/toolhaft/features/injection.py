@@ -1,0 +1,86 @@
+"""In which order dependencies are made, and what each of them is given.
+
+Worked out once, at registration, so that a mistake is an error there and not in the middle of a
+call. Two parameters that ask for the same function share what it makes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from .authoring import name_of
+from .depends import Dependency
+from .parameters import Headed, parameters_of
+from .signature import Form, Signature, form_of
+
+
+class Step(Struct):
+    """One dependency: a function, and where its parameters come from."""
+
+    function: Callable[..., Any]
+    form: Form
+    contexts: list[str]
+    headers: list[Headed]
+    # Its parameters by name: the tool's argument, or the number of the step that fills it.
+    arguments: dict[str, str]
+    steps: dict[str, int]
+
+
+class Plan(Struct):
+    """All steps in order, and which of them the function itself is given."""
+
+    steps: list[Step]
+    given: dict[str, int]
+
+    @property
+    def is_async(self) -> bool:
+        return any("async" in step.form for step in self.steps)
+
+
+def plan_of(signature: Signature) -> Plan:
+    """Put the dependencies of a function in order.
+
+    Raises:
+        TypeError: one needs itself, or something that nobody can give.
+    """
+    if not signature.dependencies:
+        return Plan([], {})
+    planner = _Planner(signature)
+    given = {name: planner.place(each) for name, each in signature.dependencies.items()}
+    return Plan(planner.steps, given)
+
+
+class _Planner:
+    def __init__(self, signature: Signature) -> None:
+        self._what = signature.what
+        self._known = [parameter.name for parameter in signature.parameters]
+        self.steps: list[Step] = []
+        self._places: dict[Any, int] = {}
+        self._open: list[Any] = []
+
+    def place(self, dependency: Dependency) -> int:
+        """The number of the step that makes it."""
+        function = dependency.function
+        if function in self._places:
+            return self._places[function]
+        what = f"{self._what}: dependency {name_of(function)!r}"
+        if function in self._open:
+            raise TypeError(f"{what} depends on itself; take one of its dependencies away")
+        self._open.append(function)
+        found = parameters_of(function, what)
+        arguments: dict[str, str] = {}
+        for parameter in found.given:
+            if parameter.name in self._known:
+                arguments[parameter.name] = parameter.name
+            elif parameter.required:
+                raise TypeError(
+                    f"{what}: nothing fills its parameter {parameter.name!r}; name it after an "
+                    "argument of the tool, make it a Context or a Depends(…), or give it a default"
+                )
+        steps = {name: self.place(each) for name, each in found.dependencies.items()}
+        self._open.pop()
+        form = form_of(function)
+        self.steps.append(Step(function, form, found.contexts, found.headers, arguments, steps))
+        self._places[function] = len(self.steps) - 1
+        return self._places[function]

@@ -1,0 +1,238 @@
+"""Python types as msgspec reads and writes them, and what it does not know by itself.
+
+Most annotations pass through untouched. The others are translated, so that one decoder reads a
+whole call: foreign constraints become msgspec's, unions that msgspec refuses become a type of our
+own that tries one member after the other, and models are read by pydantic.
+"""
+
+import dataclasses
+import types
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Annotated, Any, Literal, LiteralString, Union, cast, get_args, get_origin
+
+import msgspec
+
+from . import models
+from .fields import MISSING, fields_of, is_path
+from .notes import Notes, read_notes
+
+# What every decoder knows: nothing to translate and nothing to try.
+PLAIN = frozenset({str, int, float, bool, type(None), None, Any, object, list, dict, bytes})
+_UNIONS = (Union, types.UnionType)
+
+
+class _Anything(type):
+    """msgspec asks whether what a hook made is of the type; here it always is."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return True
+
+
+class Made(metaclass=_Anything):
+    """The base of types that are read by a function of ours."""
+
+    read: Callable[[Any], Any]
+
+
+def _made(name: str, read: Callable[[Any], Any]) -> type[Made]:
+    return cast("type[Made]", _Anything(name, (Made,), {"read": staticmethod(read)}))
+
+
+def read_hook(kind: Any, value: Any) -> Any:
+    """How msgspec reads a type that it does not know."""
+    if issubclass(kind, Made):
+        return kind.read(value)
+    if is_path(kind):
+        if not isinstance(value, str):
+            raise ValueError("Expected `str`")
+        return kind(value)
+    if models.is_model(kind):
+        return models.reader_of(kind)(value)
+    raise NotImplementedError(kind)
+
+
+def write_hook(value: Any) -> Any:
+    """How msgspec writes a value that it does not know."""
+    kind = cast(Any, type(value))
+    if is_path(kind):
+        return str(value)
+    if models.is_model(kind):
+        return models.dumped(value)
+    raise TypeError(
+        f"a {kind.__name__} cannot be told in JSON; return a str, a number, a dict, a list, "
+        "a dataclass or the like"
+    )
+
+
+def decoder_of(native: Any, *, strict: bool) -> "msgspec.json.Decoder[Any]":
+    """What reads this type from JSON text."""
+    return msgspec.json.Decoder(native, strict=strict, dec_hook=read_hook)
+
+
+def convert(value: Any, native: Any, *, strict: bool) -> Any:
+    """The same for JSON that was read before."""
+    return msgspec.convert(value, native, strict=strict, dec_hook=read_hook, str_keys=True)
+
+
+write = msgspec.json.Encoder(enc_hook=write_hook).encode
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """An annotation, as msgspec takes it."""
+
+    native: Any
+    # Some constraint is inside of a class of the author's, where msgspec does not see it.
+    checked: bool = False
+    # There is a dataclass whose defaults msgspec does not put into the object.
+    lacks_defaults: bool = False
+
+
+def kind_of(annotation: Any) -> Kind:
+    """Translate an annotation.
+
+    Raises:
+        TypeError: nobody can read a value of this type from JSON; the message says why.
+    """
+    try:
+        if annotation in PLAIN:
+            return Kind(annotation)
+    except TypeError:
+        raise TypeError(f"{annotation!r} is not a type") from None
+    translator = _Translator()
+    native = translator.of(annotation)
+    decoder_of(native, strict=False)
+    return Kind(native, translator.checked, translator.lacks_defaults)
+
+
+def put_defaults(value: Any) -> None:
+    """Give each dataclass in a value the defaults that msgspec leaves to the class, for what is not
+    in the object itself is not written either."""
+    inside: Any = ()
+    if isinstance(value, list | tuple | set | frozenset):
+        inside = value  # pyright: ignore[reportUnknownVariableType]
+    elif isinstance(value, dict):
+        inside = value.values()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    elif dataclasses.is_dataclass(value) and hasattr(value, "__dict__"):
+        members = vars(value)
+        for field in dataclasses.fields(value):
+            if field.name not in members and field.default is not MISSING:
+                members[field.name] = field.default
+        inside = list(members.values())
+    for item in inside:
+        put_defaults(item)
+
+
+class _Translator:
+    def __init__(self) -> None:
+        self.checked = False
+        self.lacks_defaults = False
+        self._seen: set[Any] = set()
+
+    def of(self, annotation: Any) -> Any:
+        """The same type, in terms that msgspec knows."""
+        if annotation in PLAIN:
+            return annotation
+        if annotation is LiteralString:
+            return str
+        origin, args = get_origin(annotation), get_args(annotation)
+        if origin is Annotated:
+            return self._annotated(annotation, args[0], read_notes(args[1:]))
+        if origin in _UNIONS:
+            return self._union(args)
+        if origin is Literal:
+            return annotation
+        if not args or fields_of(annotation) is not None:
+            return self._class(annotation)
+        translated = tuple(arg if arg is ... else self.of(arg) for arg in args)
+        return annotation if translated == args else origin[translated]
+
+    def _annotated(self, annotation: Any, base: Any, notes: Notes) -> Any:
+        if notes.beyond is not None:
+            return _made("Validated", models.reader_of(annotation))
+        if notes.meta is None:
+            return self.of(base)
+        if get_origin(base) in _UNIONS:
+            return self._union(get_args(base), notes.meta)
+        return Annotated[self.of(base), notes.meta]
+
+    def _union(self, args: Sequence[Any], meta: msgspec.Meta | None = None) -> Any:
+        members: list[Any] = [self.of(arg) for arg in args]
+        if meta is not None:
+            members = [_bounded(member, meta) for member in members]
+        union: Any = Union[tuple(members)]  # noqa: UP007 - the members are in a list
+        try:
+            decoder_of(union, strict=False)
+        except TypeError:
+            return _made("Either", partial(_read_either, members))
+        return union
+
+    def _class(self, annotation: Any) -> Any:
+        if models.is_model(annotation):
+            return _made(annotation.__name__, models.reader_of(annotation))
+        if annotation not in self._seen:
+            self._seen.add(annotation)
+            for field in fields_of(annotation) or ():
+                self._look_into(field.type)
+                self.lacks_defaults |= field.default is not MISSING
+        return annotation
+
+    def _look_into(self, annotation: Any) -> None:
+        """msgspec reads the fields of a class by itself: is there something that it overlooks?"""
+        origin, args = get_origin(annotation), get_args(annotation)
+        if origin is Annotated:
+            notes = read_notes(args[1:])
+            if notes.beyond is not None:
+                raise TypeError(
+                    f"{notes.beyond!r} is only enforced in a pydantic model; make the class that "
+                    "has it one"
+                )
+            self.checked |= notes.foreign
+            self._look_into(args[0])
+        elif origin is not Literal:
+            for arg in args:
+                self._look_into(arg)
+            if not args or fields_of(annotation) is not None:
+                self._class(annotation)
+
+
+def _bounded(member: Any, meta: msgspec.Meta) -> Any:
+    """A member of a union with a constraint, if it is one that can have it."""
+    bounded = Annotated[member, meta]
+    try:
+        decoder_of(bounded, strict=False)
+    except TypeError:
+        return member
+    return bounded
+
+
+def _read_either(members: list[Any], value: Any) -> Any:
+    """The first member that fits; of several objects, the one that knows most of what was given."""
+    for strict in (True, False):
+        fitting = [
+            (_unknown(member, value), read)
+            for member in members
+            if (read := _attempt(member, value, strict=strict)) is not _NOT_THIS
+        ]
+        if fitting:
+            return min(fitting, key=itemgetter(0))[1]
+    names = " or ".join(getattr(member, "__name__", str(member)) for member in members)
+    raise ValueError(f"expected {names}")
+
+
+_NOT_THIS = object()
+
+
+def _attempt(member: Any, value: Any, *, strict: bool) -> Any:
+    try:
+        return convert(value, member, strict=strict)
+    except msgspec.ValidationError:
+        return _NOT_THIS
+
+
+def _unknown(member: Any, value: Any) -> int:
+    if not isinstance(value, dict):
+        return 0
+    known = {field.name for field in fields_of(member) or ()}
+    return len(cast(dict[str, Any], value).keys() - known) if known else 0

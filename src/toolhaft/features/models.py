@@ -1,0 +1,125 @@
+"""pydantic, if the author uses it: models and validators as parameters and as results.
+
+The only module that knows pydantic, and it is loaded only by those who have a use for it.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, cast
+
+Schema = dict[str, Any]
+
+
+def is_model(kind: Any) -> bool:
+    """Is this a class that pydantic validates: a model, or one of its dataclasses?"""
+    return isinstance(kind, type) and "__pydantic_validator__" in vars(kind)
+
+
+def reader_of(annotation: Any) -> Callable[[Any], Any]:
+    """What makes a value of this type out of JSON.
+
+    Raises:
+        TypeError: pydantic is not installed, or does not know the type either.
+    """
+    adapter = _adapter(annotation)
+
+    def read(value: Any) -> Any:
+        try:
+            return adapter.validate_python(value)
+        except import_module("pydantic").ValidationError as error:
+            raise ValueError(_in_one_line(error)) from None
+
+    return read
+
+
+def dumped(value: Any) -> Any:
+    """A model as JSON values."""
+    return _adapter(type(value)).dump_python(value, mode="json", by_alias=True)
+
+
+def schema_of_model(annotation: Any) -> tuple[Schema, dict[str, Schema]]:
+    """Its schema, lean as ours, and what has to be shared because it contains itself."""
+    found: Schema = _adapter(annotation).json_schema()
+    shared: dict[str, Schema] = found.pop("$defs", {})
+    kept: dict[str, Schema] = {}
+    lean = _Lean(shared, kept).of(found)
+    return lean, kept
+
+
+def _adapter(annotation: Any) -> Any:
+    # A model is its own adapter: both are asked in the same way.
+    try:
+        pydantic: Any = import_module("pydantic")
+    except ModuleNotFoundError:
+        raise TypeError("only pydantic can check this; install it") from None
+    try:
+        return pydantic.TypeAdapter(annotation)
+    except pydantic.errors.PydanticUserError as error:
+        raise TypeError(str(error).splitlines()[0]) from None
+
+
+def _in_one_line(error: Any) -> str:
+    problems = [
+        ".".join(str(part) for part in found["loc"]) + ": " + found["msg"]
+        for found in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
+    return "; ".join(problem.removeprefix(": ") for problem in problems)
+
+
+def or_null(schema: Schema) -> Schema:
+    """`T | None` without a choice of schemas, if there is one type beside null."""
+    others = [each for each in schema["anyOf"] if each != {"type": "null"}]
+    if len(others) != 1 or len(others) == len(schema["anyOf"]):
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    (other,) = others
+    kind = other.get("type")
+    if not isinstance(kind, str):
+        return schema
+    if "enum" in other:
+        return {**other, "type": [kind, "null"], "enum": [*other["enum"], None], **rest}
+    return {**other, "type": [kind, "null"], **rest}
+
+
+class _Lean:
+    """Takes titles out, and puts definitions where they are used, but for recursion."""
+
+    def __init__(self, shared: dict[str, Schema], kept: dict[str, Schema]) -> None:
+        self._shared = shared
+        self._kept = kept
+        self._inside: list[str] = []
+
+    def of(self, schema: Any) -> Any:
+        if isinstance(schema, list):
+            return [self.of(item) for item in schema]  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(schema, dict):
+            return schema
+        members = cast(Schema, schema)
+        name = str(members.get("$ref", "")).removeprefix("#/$defs/")
+        if name in self._shared:
+            rest = {key: value for key, value in members.items() if key != "$ref"}
+            return {**self._referred(name), **self.of(rest)}
+        lean: Schema = {
+            key: self._member(key, value)
+            for key, value in members.items()
+            if not (key == "title" and isinstance(value, str))
+            and not (key == "default" and value is None)
+        }
+        return or_null(lean) if "anyOf" in lean else lean
+
+    def _member(self, key: str, value: Any) -> Any:
+        if key in ("properties", "patternProperties"):
+            return {name: self.of(each) for name, each in value.items()}
+        return value if key in ("default", "const", "enum", "examples") else self.of(value)
+
+    def _referred(self, name: str) -> Schema:
+        if name in self._inside:
+            self._kept.setdefault(name, {})
+            return {"$ref": f"#/$defs/{name}"}
+        self._inside.append(name)
+        schema: Schema = self.of(self._shared[name])
+        self._inside.pop()
+        if name in self._kept:
+            self._kept[name] = schema
+            return {"$ref": f"#/$defs/{name}"}
+        return schema

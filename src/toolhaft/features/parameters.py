@@ -1,0 +1,215 @@
+"""The parameters of a function: who fills each of them, and what a client is told of it."""
+
+import dataclasses
+import enum
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from .authoring import unwrapped
+from .completer import Complete
+from .context import Context
+from .depends import Dependency, Header
+from .fields import MISSING
+from .notes import is_field, read_notes
+
+_KINDS = inspect.Parameter
+_MADE_BY_FIELD = (type(msgspec.field(default=0)), dataclasses.Field)
+
+
+class Unsafe:
+    """Marks a template variable that may climb out of its folder: `Annotated[str, Unsafe]`."""
+
+
+class Parameter(Struct, frozen=True):
+    """One argument that a caller may give."""
+
+    name: str
+    type: Any
+    description: str | None = None
+    default: Any = MISSING
+    # Makes the default anew for each call.
+    default_factory: Callable[[], Any] | None = None
+    completer: Complete | None = None
+    unsafe: bool = False
+    # Did the author add something to its schema?
+    extra: bool = False
+
+    @property
+    def required(self) -> bool:
+        return self.default is MISSING and self.default_factory is None
+
+
+class Headed(Struct, frozen=True):
+    """A parameter that a header fills."""
+
+    parameter: Parameter
+    header: Header
+
+
+class Parameters(Struct):
+    """All parameters of a function, by who fills them."""
+
+    given: list[Parameter]
+    contexts: list[str]
+    dependencies: dict[str, Dependency]
+    headers: list[Headed]
+    # Takes whatever else is given: `**arguments`.
+    rest: bool
+    returns: Any
+    names: list[str]
+
+
+def parameters_of(function: Callable[..., Any], what: str) -> Parameters:
+    """Sort out the parameters of a function.
+
+    Raises:
+        TypeError: one of them cannot be filled; the message names it and says what to do.
+    """
+    hints = _hints(function, what)
+    named = _named(function, what)
+    found = Parameters(
+        given=[],
+        contexts=[],
+        dependencies={},
+        headers=[],
+        rest=False,
+        returns=hints.get("return", _KINDS.empty),
+        names=[parameter.name for parameter in named],
+    )
+    for parameter in named:
+        if parameter.kind is _KINDS.VAR_KEYWORD:
+            found.rest = True
+            continue
+        annotation = hints.get(parameter.name, Any)
+        if parameter.name == "ctx" and parameter.name not in hints:
+            raise TypeError(f"{what}: annotate 'ctx' as Context, or give it another name")
+        if _is_context(annotation):
+            found.contexts.append(parameter.name)
+        else:
+            _sort(parameter, annotation, found)
+    return found
+
+
+def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters) -> None:
+    base, notes = annotation, list[Any]()
+    if get_origin(annotation) is Annotated:
+        base, *notes = get_args(annotation)
+    default = MISSING if parameter.default is parameter.empty else parameter.default
+    if isinstance(default, Dependency | Header) or is_field(default):
+        notes.append(default)
+        default = MISSING
+    elif isinstance(default, _MADE_BY_FIELD):  # the typed way to have it made for each call
+        field = cast(Any, default)
+        default = field.default_factory if callable(field.default_factory) else field.default
+    described = _described(parameter.name, base, notes, default)
+    for note in notes:
+        if isinstance(note, Dependency):
+            found.dependencies[parameter.name] = note
+            return
+        if isinstance(note, Header):
+            found.headers.append(Headed(described, note))
+            return
+    found.given.append(described)
+
+
+def _described(name: str, base: Any, notes: list[Any], default: Any) -> Parameter:
+    read = read_notes(notes)
+    completer, unsafe, annotation = _own_completer(base), False, base
+    for note in read.rest:
+        if isinstance(note, Complete):
+            completer = note
+        elif note is Unsafe or isinstance(note, Unsafe):
+            unsafe = True
+    factory = read.default_factory
+    if default is MISSING and read.default is not UNSET:
+        default = read.default
+    if default is not MISSING and callable(default):
+        default, factory = MISSING, default
+    for note in notes:  # whatever constrains stays beside the type
+        if not isinstance(note, str):
+            annotation = Annotated[annotation, note]
+    return Parameter(
+        name,
+        annotation,
+        description=read.description,
+        default=default,
+        default_factory=factory,
+        completer=completer,
+        unsafe=unsafe,
+        extra=bool(read.extra),
+    )
+
+
+def _hints(function: Callable[..., Any], what: str) -> dict[str, Any]:
+    target = unwrapped(function)
+    if not inspect.isroutine(target):
+        target = type(target).__call__ if not isinstance(target, type) else vars(target)["__init__"]
+    try:
+        return get_type_hints(target, include_extras=True)
+    except NameError as error:
+        raise TypeError(
+            f"{what}: {error} in an annotation; import the name where the function is defined"
+        ) from None
+
+
+def _named(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
+    """The parameters of a function that is called by name."""
+    fixed = _fixed(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{what}: its parameters cannot be seen; wrap it in a function that names them"
+        ) from None
+    parameters = [each for each in signature.parameters.values() if each.name not in fixed]
+    for parameter in parameters:
+        if parameter.kind is _KINDS.VAR_POSITIONAL:
+            raise TypeError(
+                f"{what}: *{parameter.name} has no schema; name each argument, or take one list"
+            )
+        if parameter.kind is _KINDS.POSITIONAL_ONLY:
+            raise TypeError(
+                f"{what}: parameter {parameter.name!r} is positional-only, and arguments come by "
+                "name; remove the '/'"
+            )
+    if parameters and parameters[0].name in ("self", "cls"):
+        first = parameters[0]
+        if first.annotation is _KINDS.empty:
+            raise TypeError(
+                f"{what}: {first.name!r} is not bound; register the method of an instance"
+            )
+    return parameters
+
+
+def _fixed(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """What a `partial` has fixed is not the caller's to give."""
+    return function.keywords if isinstance(function, partial) else {}
+
+
+def _is_context(annotation: object) -> bool:
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _is_context(get_args(annotation)[0])
+    if origin in (Union, UnionType):
+        return any(_is_context(each) for each in get_args(annotation))
+    return isinstance(annotation, type) and issubclass(annotation, Context)
+
+
+def _own_completer(annotation: Any) -> Complete | None:
+    """Types that know their values complete by themselves."""
+    if get_origin(annotation) is Annotated:
+        return _own_completer(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        found = [_own_completer(each) for each in get_args(annotation)]
+        return next((completer for completer in found if completer is not None), None)
+    if get_origin(annotation) is Literal:
+        return Complete.among([str(value) for value in get_args(annotation)])
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        return Complete.among([str(member.value) for member in annotation])
+    return None

@@ -1,0 +1,65 @@
+"""Lets so many calls through at once; the others wait in line, first come, first served."""
+
+import asyncio
+import threading
+from collections import deque
+
+
+class _Place:
+    """Somebody who waits in line."""
+
+    __slots__ = ("called", "future", "loop")
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.future = self.loop.create_future()
+        self.called = False
+
+    def call(self) -> None:
+        if not self.future.done():
+            self.future.set_result(None)
+
+
+class Gate:
+    """To be entered with `async with`, on any loop of the process."""
+
+    def __init__(self, size: int) -> None:
+        self._free = size
+        self._line: deque[_Place] = deque()
+        self._lock = threading.Lock()
+
+    async def __aenter__(self) -> None:
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            place = _Place()
+            self._line.append(place)
+        try:
+            await place.future
+        except asyncio.CancelledError:
+            self._give_up(place)
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._let_in()
+
+    def _give_up(self, place: _Place) -> None:
+        with self._lock:
+            if not place.called:
+                self._line.remove(place)
+                return
+        self._let_in()  # it was this one's turn already
+
+    def _let_in(self) -> None:
+        """The next one, or if nobody waits, whoever comes next."""
+        with self._lock:
+            while self._line:
+                place = self._line.popleft()
+                place.called = True
+                try:
+                    place.loop.call_soon_threadsafe(place.call)
+                except RuntimeError:  # its loop is closed
+                    continue
+                return
+            self._free += 1

@@ -1,0 +1,39 @@
+"""The `toolhaft` command in a process of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+HEADER = """\
+import asyncio, contextlib, os, subprocess, sys, time
+from typing import Any
+from toolhaft import Context, Limits, Server, ToolError, assistant, user
+from toolhaft.types.content import (
+    AudioContent, BlobContents, Content, EmbeddedResource, ImageContent, ResourceLink, TextContent,
+)
+
+server = Server("tested", version="1.0.0")
+"""
+
+Done = subprocess.CompletedProcess[str]
+
+
+def write_server(folder: Path, source: str) -> Path:
+    """A file with a server: the usual imports, and what the test adds."""
+    path = folder / "author.py"
+    path.write_text(HEADER + dedent(source))
+    return path
+
+
+def toolhaft(*arguments: str, cwd: Path, stdin: str = "") -> Done:
+    """Run the command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "toolhaft", *arguments],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=30,
+        check=False,
+    )
