@@ -26,3 +26,9 @@ def plan(
 ) -> str:
     """Plan a journey. A `Literal` or an `Enum` completes by itself."""
     return f"Plan a journey to {city} in {country} by {by}."
+
+
+@server.resource("travel://{country}")
+def country(country: Annotated[str, Complete(countries)]) -> str:
+    """Variables of a template complete in the same way."""
+    return "\n".join(CITIES.get(country, []))

@@ -15,7 +15,7 @@ class Address:
     country: str = "NL"
 
 
-@server.tool(title="Place an order", destructive=False, idempotent=False)
+@server.tool
 def order(
     article: Annotated[str, "the article number, as in the catalogue"],
     to: Address,
@@ -24,6 +24,6 @@ def order(
 ) -> str:
     """Order an article.
 
-    Only the first paragraph of a docstring is sent to the model.
+    The goods leave the house on the next working day.
     """
     return f"{count} x {article} to {to.city}, {speed}"

@@ -178,7 +178,7 @@ async def test_arguments_that_do_not_fit_are_an_answer_for_the_model(mode: str) 
     assert result.is_error is True
     assert text_of(result).splitlines() == [
         "invalid arguments for add:",
-        "a: expected an integer, got "one"",
+        'a: expected an integer, got "one"',
         "b: missing",
     ]
 

@@ -23,6 +23,7 @@ _UNDECLARED = inspect.Parameter.empty
 _BYTES = (bytes, bytearray, memoryview)
 # What says nothing of the shape of a result, or what is sent as content alone.
 _UNSTRUCTURED = (str, None, type(None), Any, object, *_BYTES)
+_WHOLE = (Result, CallToolResult)
 _CONTENT = (Block, Result, CallToolResult, *WIRE_BLOCKS, *_BYTES)
 _decode_anything = msgspec.json.Decoder().decode
 # Types whose values need no check beyond the type itself. A float does: it may be no number.
@@ -96,10 +97,12 @@ class Output:
             ToolError: it is larger than a client should be sent.
             TypeError, ValueError, …: whatever msgspec raises for what JSON cannot hold.
         """
+        if type(value) is self._scalar:
+            return _scalar(encode(value), revision)
         if self._text and not isinstance(value, str):
             if not isinstance(value, Result):
                 raise WrongResult(f"it is annotated to return str, but returned {_kind(value)}")
-        elif self._check is not None and not isinstance(value, Result | CallToolResult):
+        elif self._check is not None and not isinstance(value, _WHOLE):
             return self._structured(value, revision)
         if isinstance(value, str):
             return self._fit(_text_only(encode(value)))
@@ -122,8 +125,6 @@ class Output:
 
     def _structured(self, value: Any, revision: Revision) -> bytes:
         body = encode(value)
-        if type(value) is self._scalar:
-            return _scalar(body, revision)
         if self._check is not None:
             self._check(body)
         # A string is its own text; anything else is shown as the JSON it is.

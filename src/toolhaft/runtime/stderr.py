@@ -6,7 +6,6 @@ import queue
 import sys
 import threading
 import traceback
-from types import TracebackType
 
 _MOST_TEXTS = 1000
 _A_MOMENT = 0.2
@@ -14,18 +13,7 @@ _MOST_FRAMES = 20
 _MOST_CHARACTERS = 16_384
 
 
-_ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-
-
-class _Formatter(logging.Formatter):
-    """One line, and a traceback that is never long."""
-
-    def formatException(self, ei: _ExcInfo) -> str:
-        error = ei[1]
-        if error is None:
-            return ""
-        lines = traceback.format_exception(error, limit=-_MOST_FRAMES)
-        return "".join(lines)[-_MOST_CHARACTERS // 2 :].rstrip()
+Text = tuple[str, traceback.TracebackException | None]
 
 
 class Drain:
@@ -33,14 +21,14 @@ class Drain:
     too fast, or to nobody who reads, is dropped and counted."""
 
     def __init__(self) -> None:
-        self._texts: queue.Queue[str] = queue.Queue(_MOST_TEXTS)
+        self._texts: queue.Queue[Text] = queue.Queue(_MOST_TEXTS)
         self._started = False
         self._lost = 0
 
-    def put(self, text: str) -> None:
-        """Take a text. From any thread; never waits."""
+    def put(self, text: str, error: traceback.TracebackException | None = None) -> None:
+        """Take a text and the traceback that belongs to it. From any thread; never waits."""
         try:
-            self._texts.put_nowait(text[:_MOST_CHARACTERS])
+            self._texts.put_nowait((text[:_MOST_CHARACTERS], error))
         except queue.Full:
             self._lost += 1
             return
@@ -56,12 +44,18 @@ class Drain:
 
     def _run(self) -> None:
         while True:
-            text = self._texts.get()
+            text, error = self._texts.get()
             lost, self._lost = self._lost, 0
             with contextlib.suppress(OSError, ValueError):  # stderr is closed
                 sys.stderr.write(text + (f"({lost} lines were lost)\n" if lost else ""))
+                sys.stderr.write("" if error is None else _told(error))
                 sys.stderr.flush()
             self._texts.task_done()
+
+
+def _told(error: traceback.TracebackException) -> str:
+    """A traceback that is never long. Sources are read here, on the thread that has the time."""
+    return "".join(error.format())[-_MOST_CHARACTERS // 2 :].rstrip() + "\n"
 
 
 drain = Drain()
@@ -70,13 +64,19 @@ drain = Drain()
 class StderrHandler(logging.Handler):
     """Log records, by way of the drain."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFormatter(_Formatter("toolhaft: %(levelname)s: %(message)s"))
-
     def emit(self, record: logging.LogRecord) -> None:
-        """Format here: a record keeps everything alive that its traceback saw."""
-        drain.put(self.format(record) + "\n")
+        """Take the record apart here: it keeps everything alive that its traceback saw."""
+        error = record.exc_info[1] if record.exc_info else None
+        text = f"toolhaft: {record.levelname}: {record.getMessage()}\n"
+        if error is None:
+            drain.put(text)
+            return
+        drain.put(
+            text,
+            traceback.TracebackException.from_exception(
+                error, limit=-_MOST_FRAMES, lookup_lines=False, compact=True
+            ),
+        )
 
     def flush(self) -> None:
         """Let the last words be read."""
