@@ -13,8 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from ..errors import clipped
-from .explicit import FORMATS, echo, expected, near_name, resolve
+from .explicit import resolve
+from .formats import FORMATS
 from .schema import Schema
+from .wording import echo, expected, near_name
 
 # Where a value is: the place of what holds it, and its name or position in there.
 Path: TypeAlias = tuple[Any, str | int] | None
