@@ -22,7 +22,8 @@ from .protocol.limits import Limits
 from .protocol.peer import Peer
 from .protocol.ports import LifespanState, Reader, Writer
 from .runtime import descriptors
-from .runtime.connection import Connection, Running
+from .runtime.connection import Connection
+from .runtime.driver import Driver, Running
 from .runtime.ears import Ears, Loop
 from .runtime.lane import Lane
 from .runtime.stderr import drain, log_to_stderr
@@ -69,12 +70,13 @@ async def connected(
     """A connection that lives as long as the block, within the service's lifespan."""
     if service.lifespan is not None:
         service.lifespan.join()
+    limits = service.limits
+    driver = Driver(service.dispatch, lane=service.lane, limits=limits, mask=service.mask)
     connection = Connection(
         Peer(service.info, session=session, call=Running),
-        service.dispatch,
+        driver,
         send,
-        lane=service.lane,
-        limits=service.limits,
+        message_bytes=limits.message_bytes,
         mask=service.mask,
         drained=drained,
         throttle=throttle,
@@ -84,7 +86,7 @@ async def connected(
         yield connection
     finally:
         leave()
-        await connection.close(service.limits.finish_seconds)
+        await driver.close(limits.finish_seconds)
         if service.lifespan is not None:
             await service.lifespan.leave()
 
@@ -134,7 +136,8 @@ async def handle_message(service: Service, message: M, session: Session) -> M | 
         loop.call_soon_threadsafe(settle, frame)
 
     async with connected(service, send, session=session) as connection:
-        connection.closing.set()  # a subscription is answered at once: there is no one to tell
+        # A subscription is answered at once: there is no one to tell.
+        connection.driver.closing.set()
         event = connection.receive(_bytes(message))
         if not _has_answer(event):
             return None

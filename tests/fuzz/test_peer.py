@@ -16,7 +16,7 @@ from toolhaft.features.signature import BadArguments, Signature
 from toolhaft.jsonrpc import Message, decode, salvage_id
 from toolhaft.protocol.calls import Answer, Batch, Call, Cancel, Event, Notice, Reply
 from toolhaft.protocol.framing import Frame, Framer, TooLong
-from toolhaft.protocol.peer import Peer
+from toolhaft.protocol.peer import Peer, failed
 from toolhaft.types.wire import Implementation
 
 # 50,000 mutated frames, in runs that can be repeated one by one
@@ -215,7 +215,7 @@ def _check(peer: Peer, event: Event) -> None:
             _check_error(frame)
         case Call():
             assert type(event.id) in (int, str)
-            _check_error(peer.fail(event, InvalidParams("no")))
+            _check_error(failed(event, InvalidParams("no")))
         case Cancel(id=id_) | Answer(id=id_):
             assert type(id_) in (int, str)
         case Notice():

@@ -8,7 +8,7 @@ import pytest
 from toolhaft.errors import InvalidParams
 from toolhaft.protocol.calls import Call, Reply
 from toolhaft.protocol.handshake import Session, negotiated
-from toolhaft.protocol.peer import Peer
+from toolhaft.protocol.peer import Peer, completed, failed
 from toolhaft.types.wire import Implementation, Result
 
 
@@ -69,7 +69,7 @@ def test_initialize_takes_effect_when_it_is_received() -> None:
 def test_a_session_is_open_once_initialize_is_answered() -> None:
     peer = new_peer()
 
-    peer.complete(called(peer.receive(initialize())), Result())
+    completed(called(peer.receive(initialize())), Result())
 
     assert peer.session.state == "open"
 
@@ -77,7 +77,7 @@ def test_a_session_is_open_once_initialize_is_answered() -> None:
 def test_a_refused_initialize_leaves_the_session_new() -> None:
     peer = new_peer()
 
-    peer.fail(called(peer.receive(initialize())), InvalidParams("not you"))
+    failed(called(peer.receive(initialize())), InvalidParams("not you"))
 
     assert peer.session.state == "new"
     assert error_of(peer.receive(frame(1, "tools/list")))["code"] == -32602
@@ -85,9 +85,9 @@ def test_a_refused_initialize_leaves_the_session_new() -> None:
 
 def test_after_a_refusal_a_client_may_try_again() -> None:
     peer = new_peer()
-    peer.fail(called(peer.receive(initialize())), InvalidParams("not you"))
+    failed(called(peer.receive(initialize())), InvalidParams("not you"))
 
-    peer.complete(called(peer.receive(initialize(1, "2025-06-18"))), Result())
+    completed(called(peer.receive(initialize(1, "2025-06-18"))), Result())
 
     assert peer.session.state == "open"
     assert peer.session.caller.revision.date == "2025-06-18"
@@ -98,7 +98,7 @@ def test_a_second_initialize_is_refused_and_changes_nothing(answered: bool) -> N
     peer = new_peer()
     first = called(peer.receive(initialize()))
     if answered:
-        peer.complete(first, Result())
+        completed(first, Result())
 
     error = error_of(peer.receive(initialize(1, "2024-11-05")))
 
@@ -143,7 +143,7 @@ def test_a_session_remembers_who_the_client_is() -> None:
 def test_a_session_can_outlive_its_peer() -> None:
     session = Session()
     first = new_peer(session)
-    first.complete(called(first.receive(initialize(revision="2025-06-18"))), Result())
+    completed(called(first.receive(initialize(revision="2025-06-18"))), Result())
 
     call = called(new_peer(session).receive(frame(1, "tools/list")))
 
@@ -152,7 +152,7 @@ def test_a_session_can_outlive_its_peer() -> None:
 
 def test_both_eras_are_served_by_one_peer() -> None:
     peer = new_peer()
-    peer.complete(called(peer.receive(initialize(revision="2024-11-05"))), Result())
+    completed(called(peer.receive(initialize(revision="2024-11-05"))), Result())
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -166,7 +166,7 @@ def test_both_eras_are_served_by_one_peer() -> None:
 
 def test_only_the_stateless_era_stamps_its_results() -> None:
     peer = new_peer()
-    opening = peer.complete(called(peer.receive(initialize())), Result())
+    opening = completed(called(peer.receive(initialize())), Result())
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -174,7 +174,7 @@ def test_only_the_stateless_era_stamps_its_results() -> None:
     call = called(peer.receive(frame(2, "tools/list", _meta=meta)))
 
     assert opening == b'{"jsonrpc":"2.0","id":0,"result":{}}'
-    assert json.loads(peer.complete(call, Result()))["result"] == {
+    assert json.loads(completed(call, Result()))["result"] == {
         "resultType": "complete",
         "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "tested", "version": "1"}},
     }

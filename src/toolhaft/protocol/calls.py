@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
+from ..errors import McpError
 from ..jsonrpc import Id
 from ..types.wire import Implementation, RequestMeta, Wire
 from .revisions import Revision
@@ -91,9 +92,10 @@ class Answer(Struct, gc=False):
 
 
 class Reply(Struct, gc=False):
-    """A frame to send as it is: the message was answered by the protocol itself."""
+    """A frame to send as it is: the message was refused by the protocol itself."""
 
     frame: bytes
+    error: McpError
 
 
 class Batch(Struct):

@@ -1,6 +1,6 @@
-"""The whole core in one class: bytes to events, outcomes to bytes.
+"""The whole core: bytes to events, outcomes to bytes.
 
-Duties of the driver: send each `Reply`; answer each `Call` once, by `complete` or `fail`, unless it
+Duties of the driver: send each `Reply`; answer each `Call` once, `completed` or `failed`, unless it
 was cancelled; drop the call that a `Cancel` names; hand each `Answer` to whoever waits for it; do
 the same with each event of a `Batch`, and send its answers as one array.
 """
@@ -78,19 +78,6 @@ class Peer:
             return _fault(decoded)
         return self._batch(cast(list[Raw], decoded), principal)
 
-    def complete(self, call: Call, result: Result) -> bytes:
-        """The frame of a successful answer. Raises if the result cannot be JSON."""
-        return response(call.id, call.era.finish(call, result))
-
-    def fail(self, call: Call, error: McpError) -> bytes:
-        """The frame of an error answer."""
-        call.era.refuse(call)
-        return self._failure(call.id, error, call.caller.revision)
-
-    def notify(self, method: str, params: Wire, revision: Revision) -> bytes:
-        """The frame of a notification, for a client of this revision."""
-        return notification(method, encode(lowered(params, revision)))
-
     def _batch(self, items: list[Raw], principal: str | None) -> Event:
         # Only a session can say that its revision has batches: a request with an envelope of its
         # own belongs to a revision that has none.
@@ -115,7 +102,7 @@ class Peer:
         try:
             return self._call(id_, method, message.params, principal)
         except McpError as error:
-            return Reply(failure(id_, error))
+            return Reply(failure(id_, error), error)
 
     def _call(self, id_: Id, name: str, raw: Raw | UnsetType, principal: str | None) -> Call:
         method = self._methods.get(name, _ANY_METHOD)
@@ -151,13 +138,26 @@ class Peer:
             raise MethodNotFound(f"method not found: {shown(name)}")
         return caller
 
-    def _failure(self, id_: Id, error: McpError, revision: Revision) -> bytes:
-        code = revision.not_found_code if isinstance(error, NotFound) else None
-        try:
-            return failure(id_, error, code)
-        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
-            # The author's own `data` is not JSON.
-            return failure(id_, McpError(error.message, code=error.code), code)
+
+def completed(call: Call, result: Result) -> bytes:
+    """The frame of a successful answer. Raises if the result cannot be JSON."""
+    return response(call.id, call.era.finish(call, result))
+
+
+def failed(call: Call, error: McpError) -> bytes:
+    """The frame of an error answer."""
+    call.era.refuse(call)
+    code = call.caller.revision.not_found_code if isinstance(error, NotFound) else None
+    try:
+        return failure(call.id, error, code)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+        # The author's own `data` is not JSON.
+        return failure(call.id, McpError(error.message, code=error.code), code)
+
+
+def notice(method: str, params: Wire, revision: Revision) -> bytes:
+    """The frame of a notification, for a client of this revision."""
+    return notification(method, encode(lowered(params, revision)))
 
 
 def _meta(text: Raw) -> RequestMeta:
@@ -178,11 +178,13 @@ def _misshapen(error: Exception) -> McpError:
 
 
 def _refused(why: str) -> Reply:
-    return Reply(failure(UNSET, InvalidRequest(why)))
+    error = InvalidRequest(why)
+    return Reply(failure(UNSET, error), error)
 
 
 def _fault(fault: Fault) -> Single:
-    return Notice("") if fault.error is None else Reply(failure(fault.id, fault.error))
+    error = fault.error
+    return Notice("") if error is None else Reply(failure(fault.id, error), error)
 
 
 def _answer(message: Message) -> Single:

@@ -13,7 +13,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from .connection import Connection, told
+from .connection import Connection
+from .driver import told
 from .stdio import Input, Output
 
 log = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ class Watch:
                 self._input.read()
 
     def _blame(self) -> None:
-        call = self._connection.current
+        call = self._connection.driver.current
         who = "code outside of any call" if call is None else told(call)
         if who not in self._blamed:
             self._blamed.add(who)

@@ -1,0 +1,348 @@
+"""Runs calls: starts them, cancels them, gives each its one answer.
+
+What needs no waiting is answered at once. Plain functions go to a thread, and the thread gives the
+answer. Coroutines are begun at once by the pump (`pump.py`) and get a task only if they wait.
+
+A driver knows nothing of clients: each call comes with the line on which its messages go out.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Callable, Coroutine, Hashable
+from contextvars import copy_context
+from threading import get_ident
+from typing import Any, Protocol
+
+from ..errors import InternalError, InvalidRequest, McpError, ToolError, clipped, shown
+from ..protocol.calls import Blocking, Call, Handler, Outcome, Result
+from ..protocol.limits import Limits
+from ..protocol.peer import completed, failed, notice
+from ..types.wire import Wire
+from .descriptors import is_copy
+from .lane import Lane
+from .pump import Pump
+
+log = logging.getLogger(__name__)
+
+Mask = Callable[[str, BaseException], str]
+
+_RESULT = (Wire, bytes)
+_TOO_MANY = "too many calls at once; wait for some of them"
+
+
+class Line(Protocol):
+    """Where the messages of a call go. From any thread; nothing here waits but `drained`."""
+
+    def send(self, frame: bytes, /) -> None:
+        """A message on the way to the answer."""
+        ...
+
+    def answer(self, frame: bytes | None, error: McpError | None) -> None:
+        """The end of the call. No frame: nobody wants the answer any more."""
+        ...
+
+    def throttle(self) -> None:
+        """For tool threads, after they have sent: wait while the client does not read."""
+        ...
+
+    async def drained(self) -> None:
+        """Wait until the client has read enough of what was sent."""
+        ...
+
+
+class Running(Call, eq=False, kw_only=True):
+    """A call in progress: the `Exchange` that its handler sees."""
+
+    driver: "Driver | None" = None
+    line: Line | None = None
+    # What tells it from all other calls of its driver; by itself, its id.
+    key: Hashable = None
+    # Only a coroutine that had to wait has one.
+    task: "asyncio.Task[None] | None" = None
+
+    @property
+    def _driver(self) -> "Driver":
+        assert self.driver is not None, "a call runs on a driver"
+        return self.driver
+
+    def notify(self, method: str, params: Wire) -> None:
+        """Send a notification that belongs to this call. From any thread; never waits."""
+        # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
+        # progress: it "MUST stop after completion".
+        if not self.over and self.line is not None:
+            self.line.send(notice(method, params, self.caller.revision))
+            if not self._driver.is_here:
+                self.line.throttle()
+
+    def soon(self, key: Hashable, action: Callable[[], None]) -> None:
+        """Do something in a moment, and only once for a key. From any thread."""
+        self._driver.soon((self, key), action)
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough of what was sent."""
+        if self.line is not None:
+            await self.line.drained()
+
+    async def closing(self) -> None:
+        """Wait until the service is about to end."""
+        await self._driver.closing.wait()
+
+    async def settle(self, outcome: Outcome) -> Result:
+        """Wait for an outcome, wherever it is computed."""
+        if isinstance(outcome, Blocking):
+            return await self._driver.on_thread(outcome)
+        if isinstance(outcome, _RESULT):
+            return outcome
+        return await outcome
+
+    async def within(
+        self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
+    ) -> Result:
+        """Wait for an outcome, but not for ever."""
+        deadline = asyncio.timeout(seconds)
+        try:
+            async with deadline:
+                return await outcome
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            self.overdue = True
+            raise ToolError(f"{what} took longer than {seconds:g} s") from None
+
+
+class Driver:
+    """The calls that run, of one client or of many."""
+
+    def __init__(self, handle: Handler, *, lane: Lane, limits: Limits, mask: Mask) -> None:
+        self._handle = handle
+        self._lane = lane
+        self._most_calls = limits.calls
+        self._mask = mask
+        self._loop = asyncio.get_running_loop()
+        self._thread = get_ident()
+        self._calls: dict[Hashable, Running] = {}
+        # Those on a thread, until the thread is done with them, whether they are wanted or not.
+        self._blocking: set[Running] = set()
+        self._quiet: asyncio.Future[None] | None = None
+        self._soon: dict[Hashable, Callable[[], None]] = {}
+        self._soon_lock = threading.Lock()
+        self.closing = asyncio.Event()
+        # Whose code the loop's thread ran last: who is to blame if it is held up.
+        self.current: Call | None = None
+        self._pump: Pump[Running] = Pump(
+            self._loop, ended=self._complete, failed=self._fail, waits=self._waits
+        )
+
+    @property
+    def is_here(self) -> bool:
+        """Is this the thread of the loop?"""
+        return get_ident() == self._thread
+
+    def soon(self, key: Hashable, action: Callable[[], None]) -> None:
+        """Do something in the next turn of the loop, and only once for a key. From any thread."""
+        with self._soon_lock:
+            first = not self._soon
+            self._soon.setdefault(key, action)
+        if first:
+            self._loop.call_soon_threadsafe(self._do_soon)
+
+    def _do_soon(self) -> None:
+        with self._soon_lock:
+            actions, self._soon = self._soon, {}
+        for action in actions.values():
+            action()
+
+    # Calls
+
+    def start(self, running: Running, line: Line) -> None:
+        """Begin a call; its answer may be there before this returns."""
+        calls = self._calls
+        running.line = line
+        if running.key is None:
+            running.key = running.id
+        if running.key in calls:
+            error = InvalidRequest("a request with this id is still being answered")
+            line.answer(failed(running, error), error)
+            return
+        calls[running.key] = running
+        running.driver = self
+        try:
+            outcome = self._handle(running)
+        except BaseException as error:
+            self._fail(running, error)
+            return
+        if isinstance(outcome, _RESULT):
+            self._complete(running, outcome)
+        elif isinstance(outcome, Blocking):
+            self._start_blocking(running, outcome)
+        elif len(calls) > self._most_calls:
+            outcome.close()
+            self._fail(running, InternalError(_TOO_MANY))
+        elif get_ident() == self._thread:
+            self.current = running
+            self._pump.start(running, outcome)
+        else:
+            self._loop.call_soon_threadsafe(self._pump.start, running, outcome)
+
+    def _start_blocking(self, running: Running, outcome: Blocking) -> None:
+        # Cancelled calls count no more, but those that still wait for a thread do.
+        if max(len(self._calls) - 1, len(self._blocking)) >= self._most_calls:
+            self._fail(running, InternalError(_TOO_MANY))
+            return
+        # What a call sets in a context variable is its own, as it is for a coroutine.
+        enter = copy_context().run
+        if outcome.inline and get_ident() == self._thread:
+            self.current = running
+            self._work(running, outcome, enter)
+            return
+        self._blocking.add(running)
+        try:
+            self._lane.submit(lambda: self._work_on_thread(running, outcome, enter))
+        except RuntimeError as error:  # no thread to be had
+            self._blocking.discard(running)
+            self._fail(running, error)
+
+    def _work_on_thread(
+        self, running: Running, outcome: Blocking, enter: Callable[..., Any]
+    ) -> None:
+        if not running.cancelled:
+            self._work(running, outcome, enter)
+        self._blocking.discard(running)
+        if self._quiet is not None:
+            self._loop.call_soon_threadsafe(self._settle_quiet)
+        if running.line is not None:
+            running.line.throttle()
+
+    def _work(self, running: Running, outcome: Blocking, enter: Callable[..., Any]) -> None:
+        try:
+            result = enter(outcome.work)
+        except BaseException as error:
+            self._fail(running, error)
+        else:
+            self._complete(running, result)
+
+    async def on_thread(self, outcome: Blocking) -> Result:
+        """The result of plain work, for those who wait for it on the loop."""
+        done: asyncio.Future[Result] = self._loop.create_future()
+        enter = copy_context().run
+
+        def settle(set_: Callable[[Any], None], value: Any) -> None:
+            if not done.done():
+                set_(value)
+
+        def work() -> None:
+            answer: tuple[Callable[[Any], None], Any]
+            try:
+                answer = (done.set_result, enter(outcome.work))
+            except BaseException as error:
+                answer = (done.set_exception, _harmless(error))
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+                self._loop.call_soon_threadsafe(settle, *answer)
+
+        self._lane.submit(work)
+        return await done
+
+    def _complete(self, running: Running, result: Result) -> None:
+        try:
+            frame = completed(running, result)
+        except Exception as error:
+            self._fail(running, error)
+            return
+        self._end(running, frame, None)
+
+    def _fail(self, running: Running, error: BaseException) -> None:
+        if running.cancelled:
+            self._end(running, None, None)
+            return
+        if isinstance(error, ToolError):  # of a resource or a prompt: words for the client
+            error = InternalError(error.message)
+        elif not isinstance(error, McpError):
+            error = InternalError(self._mask(told(running), error))
+        self._end(running, failed(running, error), error)
+
+    def _end(self, running: Running, frame: bytes | None, error: McpError | None) -> None:
+        """The call is over: forget it, and give its answer unless nobody wants it any more."""
+        if is_copy():  # the tool has forked; the other process is the server
+            os._exit(0)
+        running.over = True
+        # Whoever takes it out gives its answer: this thread, or the loop that cancels it meanwhile.
+        calls, key = self._calls, running.key
+        if calls.get(key) is running and calls.pop(key, None) is running:
+            assert running.line is not None
+            running.line.answer(frame, error)
+        if self._quiet is not None:
+            self._loop.call_soon_threadsafe(self._settle_quiet)
+
+    def _waits(self, running: Running, task: "asyncio.Task[None]") -> None:
+        if is_copy():
+            os._exit(0)
+        running.task = task
+        if running.cancelled:
+            task.cancel()
+
+    # Ends
+
+    def cancel(self, key: Hashable) -> None:
+        """Drop a call: stop it if it can be stopped, and never answer it."""
+        running = self._calls.get(key)
+        if running is None or running.method == "initialize":
+            return
+        if self._calls.pop(key, None) is running:
+            self._cancel(running)
+
+    def _cancel(self, running: Running) -> None:
+        running.cancelled = running.over = True
+        if running.line is not None:
+            running.line.answer(None, None)
+        if running.task is None:
+            return
+        if get_ident() == self._thread:
+            running.task.cancel()
+        else:
+            self._loop.call_soon_threadsafe(running.task.cancel)
+
+    async def close(self, grace: float) -> None:
+        """End: subscriptions complete, other calls get a moment, the rest is cancelled, and plain
+        functions get another moment to notice."""
+        self.closing.set()
+        await self._be_quiet(grace)
+        cancelled = list(self._calls.values())
+        if cancelled:
+            calls = clipped(", ".join(told(running) for running in cancelled))
+            log.warning("the service ends; cancelled: %s", calls)
+        for running in cancelled:
+            if self._calls.pop(running.key, None) is running:
+                self._cancel(running)
+        await self._pump.close(grace)
+        await self._be_quiet(grace)
+
+    async def _be_quiet(self, seconds: float) -> None:
+        """Wait until nothing runs any more, but not for long."""
+        if self._calls or self._blocking:
+            self._quiet = self._loop.create_future()
+            await asyncio.wait([self._quiet], timeout=seconds)
+            self._quiet = None
+
+    def _settle_quiet(self) -> None:
+        quiet = self._quiet
+        if not (quiet is None or quiet.done() or self._calls or self._blocking):
+            quiet.set_result(None)
+
+
+def told(call: Call) -> str:
+    """A call, for the log: its method and what it is about."""
+    about = getattr(call.params, "name", None) or getattr(call.params, "uri", None)
+    return call.method if about is None else f"{call.method} {shown(about)}"
+
+
+def _harmless(error: BaseException) -> Exception:
+    """An error that a future and a loop can carry: SystemExit and its like would end the loop, and
+    StopIteration is refused."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    problem = RuntimeError(f"{type(error).__name__} was raised on a thread")
+    problem.__cause__ = error
+    return problem
