@@ -1,18 +1,20 @@
 """What the pages show is what runs: each example is a file, and its answers are checked here."""
 
 import importlib.util
+import inspect
 import json
 import re
 import socket
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
-from toolhaft import Limits
+from toolhaft import Depends, Limits, Server
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "docs/examples").glob("*.py"))
@@ -108,6 +110,11 @@ class Asking:
     async def call(self, tool: str, **arguments: Any) -> Json:
         return await self.ask("tools/call", name=tool, arguments=arguments)
 
+    async def tool(self, name: str) -> Json:
+        [found] = [each for each in (await self.ask("tools/list"))["tools"] if each["name"] == name]
+        tool: Json = found
+        return tool
+
     async def text(self, tool: str, **arguments: Any) -> str:
         [block] = (await self.call(tool, **arguments))["content"]
         return str(block["text"])
@@ -150,16 +157,18 @@ async def test_first() -> None:
 
 async def test_parameters() -> None:
     shop = Asking("parameters")
-    [tool] = (await shop.ask("tools/list"))["tools"]
+    tool = await shop.tool("order")
     right = await shop.text("order", article="A1", to={"street": "Oude Delft 1", "city": "Delft"})
     wrong = await shop.text("order", article="A1", to={"street": "x"}, count=0, colour="red")
+    near = await shop.text("order", artcle="A1", to={"street": "x", "city": "y"})
 
-    assert tool["title"] == "Place an order"
-    assert tool["description"] == "Order an article."
-    assert tool["annotations"] == {"destructiveHint": False, "idempotentHint": False}
-    assert tool["inputSchema"] == json.loads(shown_json("docs/tools.md", "inputSchema"))
+    assert tool["description"] == (
+        "Order an article.\n\nThe goods leave the house on the next working day."
+    )
+    assert tool["inputSchema"] == json.loads(shown_json("docs/parameters.md", "inputSchema"))
     assert right == "1 x A1 to Delft, normal"
-    assert wrong in page("docs/tools.md")
+    assert_shown("docs/parameters.md", wrong)
+    assert_shown("docs/parameters.md", near)
 
 
 def shown_json(path: str, title: str) -> str:
@@ -169,16 +178,229 @@ def shown_json(path: str, title: str) -> str:
     return found.group(1)
 
 
+def assert_shown(path: str, text: str) -> None:
+    """Does a page show this text, as a block of its own?"""
+    assert f"```text\n{text}\n```" in page(path)
+
+
+async def test_what_cannot_be_a_parameter() -> None:
+    def f(*names: str) -> str:
+        return " ".join(names)
+
+    with pytest.raises(TypeError) as refused:
+        Server("refusing").add_tool(f)
+
+    assert_shown("docs/parameters.md", str(refused.value))
+
+
+async def test_describing() -> None:
+    tool = await Asking("describing").tool("trains")
+
+    assert tool["description"] == (
+        "Find trains between two stations.\n\nOnly trains of today are looked at."
+    )
+    assert {
+        name: each["description"] for name, each in tool["inputSchema"]["properties"].items()
+    } == {
+        "start": "where the journey begins",
+        "end": "where it ends; may be the same as the start, for a round trip",
+        "changes": "how often to change at most",
+    }
+
+
+async def test_defaults() -> None:
+    diary = Asking("defaults")
+    before = date.today().isoformat()
+    said = [await diary.text("note", text="sun") for _ in range(2)]
+    after = date.today().isoformat()
+
+    assert set(said) <= {f"{day} sun ['diary']" for day in (before, after)}
+    assert await diary.text("note", text="rain", day="2026-01-31", tags=["wet"]) == (
+        "2026-01-31 rain ['wet', 'diary']"
+    )
+    assert "default" not in (await diary.tool("note"))["inputSchema"]["properties"]["day"]
+
+
+async def test_shapes() -> None:
+    shapes = Asking("shapes")
+
+    assert await shapes.text("draw", shapes=[{"radius": 1}, {"width": 1, "height": 2}]) == (
+        "Circle, Box in out.svg"
+    )
+    assert await shapes.text("draw", shapes=[{"radius": "big"}], into="a/b.svg") == (
+        'invalid arguments for draw:\nshapes[0].radius: expected a number, got "big"'
+    )
+
+
+async def test_models() -> None:
+    guests = Asking("models")
+    lower = await guests.text("invite", guest={"name": "ada"})
+    wrong = await guests.text("invite", guest={"name": "A", "seats": 5}, table=0)
+
+    assert (await guests.call("invite", guest={"name": "Ada"}))["structuredContent"] == {
+        "name": "Ada",
+        "seats": 1,
+    }
+    assert "a name begins with a capital letter" in lower
+    assert wrong.splitlines()[1:] == [
+        "guest.name: must have at least 2 characters, got 1",
+        "guest.seats: must be at most 4, got 5",
+        "table: must be at least 1, got 0",
+    ]
+
+
+@pytest.mark.parametrize("written", [[1, 2], ["1", "2"], "[1, 2]", [1.0, 2]])
+async def test_strict(written: Any) -> None:
+    lenient = Asking("strict")
+    strictly = await lenient.call("add_strictly", numbers=written)
+
+    assert (await lenient.call("add", numbers=written))["structuredContent"] == 3
+    assert ("isError" in strictly) == (written != [1, 2] or isinstance(written[0], float))
+
+
+async def test_schemas() -> None:
+    database = Asking("schemas")
+    found = await database.call("query", table="books", where={"id": 1})
+    wrong = await database.text("query", table="Books", where={})
+    count = await database.tool("count")
+
+    assert found["structuredContent"] == {"rows": [{"id": 1}]}
+    assert wrong.splitlines()[1:] == [
+        'table: must match the pattern ^[a-z]+$, got "Books"',
+        "where: must have at least 1 member, got 0",
+    ]
+    assert count["inputSchema"]["properties"]["table"] == {
+        "type": "string",
+        "x-mcp-header": "Table",
+    }
+
+
+async def test_callables() -> None:
+    callables = Asking("callables")
+    square = await callables.tool("square")
+
+    assert [await callables.text("count"), await callables.text("count", by=2)] == ["1", "3"]
+    assert await callables.text("about") == "a Counter"
+    assert await callables.text("square", base=3) == "9"
+    assert list(square["inputSchema"]["properties"]) == ["base"]
+
+
+async def test_options() -> None:
+    listed = await Asking("options").ask("tools/list")
+    [tool] = listed["tools"]
+
+    assert listed["ttlMs"] == 60_000
+    assert tool["title"] == "Delete files"
+    assert tool["annotations"] == {"destructiveHint": True, "idempotentHint": True}
+    assert tool["icons"] == [{"src": "https://example.org/bin.png", "mimeType": "image/png"}]
+    assert tool["_meta"] == {
+        "example.org/owner": "storage",
+        "toolhaft/category": "files",
+        "toolhaft/tags": ["danger"],
+    }
+
+
+def test_the_table_of_options_is_complete() -> None:
+    for path, method in {
+        "docs/tools.md": Server.add_tool,
+        "docs/resources.md": Server.add_resource,
+        "docs/prompts.md": Server.add_prompt,
+    }.items():
+        shown = [name.strip(" `") for row in rows(path, "Options") for name in row[0].split(",")]
+        options = [
+            name
+            for name, each in inspect.signature(method).parameters.items()
+            if each.kind is each.KEYWORD_ONLY
+        ]
+
+        assert sorted(shown) == sorted(options), path
+
+
+async def test_generators() -> None:
+    steps = Asking("generators")
+
+    assert await steps.text("bake", loaves=2) == "loaf 2 is done"
+    assert await steps.text("brew", cups=3) == "cup 3 is full"
+    assert (await steps.call("weigh", bags=[1, 2.5]))["structuredContent"] == 3.5
+
+
+def test_the_progress_of_generators() -> None:
+    call = {"name": "weigh", "arguments": {"bags": [1, 2.5]}}
+    params = {**call, "_meta": {**ENVELOPE, "progressToken": "p"}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    served = subprocess.run(
+        [sys.executable, "-m", "toolhaft", "run", str(ROOT / "docs/examples/generators.py")],
+        input=json.dumps(request) + "\n",
+        capture_output=True,
+        encoding="utf-8",
+        timeout=30,
+        check=True,
+    )
+    *notices, _ = map(json.loads, served.stdout.splitlines())
+
+    assert [notice["params"]["message"] for notice in notices] == [
+        "1.0 kg so far",
+        "3.5 kg so far",
+    ]
+
+
+async def test_bounds() -> None:
+    bounds = Asking("bounds")
+    late = await bounds.call("ask", question="why")
+
+    assert late["isError"] is True
+    assert f"`{late['content'][0]['text']}`" in page("docs/tools.md")
+    assert await bounds.text("print_page", page=1) == "printed page 1"
+
+
 async def test_results() -> None:
     weather = Asking("results")
-    draw = await weather.call("draw", city="Delft")
 
     assert "structuredContent" not in await weather.call("describe", city="Delft")
     assert (await weather.call("measure", city="Delft"))["structuredContent"] == {
         "degrees": 18.5,
         "sky": "clear over Delft",
     }
-    assert [block["type"] for block in draw["content"]] == ["text", "image"]
+
+
+async def test_content() -> None:
+    radar = Asking("content")
+    [drawn] = (await radar.call("draw"))["content"]
+    shown = (await radar.call("show", city="Delft"))["content"]
+    text, file, link, embedded = (await radar.call("report", city="Delft"))["content"]
+    warning = await radar.call("warn", city="Delft")
+
+    assert (drawn["type"], drawn["mimeType"]) == ("image", "image/png")
+    assert [block["type"] for block in shown] == ["text", "image"]
+    assert text["annotations"] == {"audience": ["user"], "priority": 1}
+    assert file["resource"] == {
+        "uri": "file:///rain.csv",
+        "text": "hour,mm\n9,0.2\n",
+        "mimeType": "text/csv",
+    }
+    assert (link["type"], link["name"]) == ("resource_link", "today")
+    assert embedded["resource"]["uri"] == "weather://units"
+    assert warning["content"] == [{"type": "text", "text": "Storm over Delft."}]
+    assert warning["structuredContent"] == {"level": 3}
+    assert warning["_meta"]["example.org/source"] == "radar"
+
+
+async def test_limits(caplog: pytest.LogCaptureFixture) -> None:
+    measure = Asking("limits")
+    broken = await measure.call("ratio", a=1, b=0)
+    large = await measure.call("dump", lines=100)
+
+    assert broken["isError"] is True
+    logged = re.search(r"WrongResult: (.+)$", caplog.text, re.MULTILINE)
+    assert logged is not None
+    assert_shown("docs/results.md", logged.group(1))
+    assert (await measure.call("ratios", a=1, b=0))["structuredContent"] == {
+        "ratio": None,
+        "of": [0.0],
+        "from": "table.csv",
+    }
+    assert large["isError"] is True
+    assert_shown("docs/results.md", large["content"][0]["text"])
 
 
 async def test_errors(caplog: pytest.LogCaptureFixture) -> None:
@@ -186,14 +408,64 @@ async def test_errors(caplog: pytest.LogCaptureFixture) -> None:
     unknown = await bank.call("withdraw", account="x", amount=1)
     too_much = await bank.call("withdraw", account="savings", amount=1000)
     bug = await bank.call("audit")
+    told = re.sub(r"\(error \w{8}\)", "(error 5f3a90c1)", bug["content"][0]["text"])
 
     assert unknown == {"code": -32602, "message": "there is no account 'x'"}
     assert too_much["isError"] is True
     assert too_much["content"][0]["text"] == "only 100 left; ask for less"
     assert bug["isError"] is True
-    assert "ZeroDivisionError" in bug["content"][0]["text"]
-    assert "division by zero" not in bug["content"][0]["text"]
+    assert_shown("docs/errors.md", told)
     assert "division by zero" in caplog.text
+
+
+async def test_refusals() -> None:
+    archive = Asking("refusals")
+
+    assert await archive.read("archive://pages/3") == {
+        "code": -32602,
+        "message": "there is no page 3",
+        "data": {"uri": "archive://pages/3"},
+    }
+    assert await archive.read("archive://pages/2") == {
+        "code": -32050,
+        "message": "page 2 is being restored",
+        "data": {"days": 3},
+    }
+    assert await archive.ask("prompts/get", name="summary", arguments={"number": "3"}) == {
+        "code": -32603,
+        "message": "there is no page 3 to write about",
+    }
+    assert await archive.prompt("summary", number="1") == [
+        ("user", "Summarise this: In the beginning")
+    ]
+
+
+async def test_dependencies() -> None:
+    library = Asking("dependencies")
+    tool = await library.tool("find")
+    refused = await library.call("find", word="%")
+
+    assert list(tool["inputSchema"]["properties"]) == ["word"]
+    assert (await library.call("find", word="Sea"))["structuredContent"] == ["The Sea"]
+    assert refused["isError"] is True
+    assert refused["content"][0]["text"] == "one word, please, of letters alone"
+
+
+async def test_what_nothing_fills() -> None:
+    def shelf(wort: str) -> str:
+        return wort
+
+    def find(word: str, pattern: Annotated[str, Depends(shelf)]) -> str:
+        return word + pattern
+
+    with pytest.raises(TypeError) as refused:
+        Server("refusing").add_tool(find)
+
+    assert_shown("docs/dependencies.md", str(refused.value))
+
+
+async def test_headers() -> None:
+    assert await Asking("headers").text("whoami") == "nobody, with 0 headers"
 
 
 async def test_waiting() -> None:
@@ -255,7 +527,18 @@ async def test_files() -> None:
     ):
         refused = await files.read(climbing)
         assert refused["message"].startswith("resource not found"), climbing
+    assert (await files.read("source:///none.py"))["message"] == "there is no file none.py"
     assert (await files.contents("revision://main%2F.."))["text"] == "the changes in main/.."
+
+
+async def test_contents() -> None:
+    albums = Asking("contents")
+    text, cover = (await albums.read("album://x"))["contents"]
+
+    assert text == {"uri": "album://x", "text": "# x", "mimeType": "text/markdown"}
+    assert (cover["uri"], cover["mimeType"]) == ("album://x/cover", "image/gif")
+    assert await albums.contents("album://x/cover") == cover
+    assert (await albums.contents("tag://a%20b"))["text"] == "a%20b"
 
 
 async def test_updates() -> None:
@@ -267,12 +550,19 @@ async def test_updates() -> None:
 
 async def test_prompts() -> None:
     reviewer = Asking("prompts")
-    listed = (await reviewer.ask("prompts/list"))["prompts"][0]
+    review, interview, _ = (await reviewer.ask("prompts/list"))["prompts"]
+    caption = await reviewer.ask("prompts/get", name="caption", arguments={})
 
-    assert listed["arguments"] == [
+    assert review["arguments"] == [
         {"name": "diff", "description": "a unified diff", "required": True},
         {"name": "tone"},
     ]
+    assert interview["arguments"] == [
+        {"name": "topic", "description": "what to be asked about", "required": True},
+        {"name": "questions", "description": "how many"},
+    ]
+    assert caption["description"] == "A caption in English"
+    assert [each["content"]["type"] for each in caption["messages"]] == ["image", "text"]
     assert await reviewer.prompt("review", diff="+x") == [
         ("user", "Review this change in a friendly tone:\n\n+x")
     ]
@@ -302,6 +592,16 @@ async def test_completion(
     )
 
     assert found["completion"]["values"] == values
+
+
+async def test_completion_of_a_template() -> None:
+    found = await Asking("completion").ask(
+        "completion/complete",
+        ref={"type": "ref/resource", "uri": "travel://{country}"},
+        argument={"name": "country", "value": "i"},
+    )
+
+    assert found["completion"]["values"] == ["Italy"]
 
 
 async def test_lifespan() -> None:
