@@ -1,6 +1,4 @@
-from toolhaft import Context, NotFound, Server, ToolError, user
-from toolhaft.types.content import ImageContent
-from toolhaft.types.prompts import PromptMessage
+from toolhaft import Context, Image, Message, NotFound, Server, ToolError, user
 
 server = Server("notes", version="1.0.0")
 
@@ -31,9 +29,9 @@ def write(title: str, text: str) -> str:
 
 
 @server.tool(read_only=True)
-def dot() -> list[ImageContent]:
+def dot() -> Image:
     """A picture of one dot."""
-    return [ImageContent(DOT, "image/gif")]
+    return Image(DOT)
 
 
 @server.resource("notes://dot", mime_type="image/gif")
@@ -51,6 +49,6 @@ def note(title: str) -> str:
 
 
 @server.prompt
-def summary(title: str, tone: str = "friendly") -> list[PromptMessage]:
+def summary(title: str, tone: str = "friendly") -> list[Message]:
     """Ask for a summary of a note."""
     return [user(f"Sum this up in a {tone} tone:"), user(NOTES[title])]

@@ -44,7 +44,7 @@ class ToolError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = str(message)
 
 
 class McpError(Exception):
@@ -54,7 +54,7 @@ class McpError(Exception):
 
     def __init__(self, message: str, *, code: int | None = None, data: Any = UNSET) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = str(message)
         self.data: Any | UnsetType = data
         if code is not None:
             self.code = code

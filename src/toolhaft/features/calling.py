@@ -17,7 +17,7 @@ from typing import Any, NoReturn, cast
 
 from ..errors import Cancelled, InvalidParams, clipped, shown
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
-from ..protocol.ports import Gate
+from ..protocol.ports import Gate, Pass
 from .context import Context, MakeContext
 from .injection import Step, plan_of
 from .kinds import convert, kind_of
@@ -97,7 +97,7 @@ class Callee:
         waits = self.timeout is not None or self.gate is not None or self.plan.is_async
         if waits or "async" in self.signature.form:
             return run.on_the_loop(finish, failed)
-        return Blocking(partial(_guarded, run.on_a_thread, finish, failed), self.inline)
+        return Blocking(partial(run.on_a_thread, finish, failed), self.inline)
 
 
 def called(
@@ -140,17 +140,23 @@ class _Run:
         self._arguments = arguments
         self._made: list[Any] = []
         self._count = 0
+        self._pass: Pass | None = None
 
-    def on_a_thread(self) -> Any:
+    def on_a_thread(self, finish: Finish, failed: Failed) -> Result:
         """All of it is plain: dependencies, the function, clean-up."""
-        plan = self._callee.plan
+        try:
+            return self._plainly(finish)
+        except BaseException as error:
+            return failed(error)
+
+    def _plainly(self, finish: Finish) -> Result:
         with ExitStack() as stack:
-            for step in plan.steps:
+            for step in self._callee.plan.steps:
                 if step.form == "generator":
                     self._made.append(stack.enter_context(self._manager(step)))
                 else:
                     self._made.append(step.function(**self._inputs(step)))
-            return self._call()
+            return finish(self._call())
 
     async def on_the_loop(self, finish: Finish, failed: Failed) -> Result:
         """Some of it waits; what is plain is sent to a thread."""
@@ -158,7 +164,7 @@ class _Run:
         try:
             async with AsyncExitStack() as stack:
                 if callee.gate is not None:
-                    await stack.enter_async_context(callee.gate)
+                    self._pass = await stack.enter_async_context(callee.gate.enter())
                 work = self._resolved(finish)
                 if callee.timeout is None:
                     return await work
@@ -168,6 +174,8 @@ class _Run:
 
     async def _resolved(self, finish: Finish) -> Result:
         form, function = self._callee.signature.form, self._callee.signature.function
+        if "async" not in form and not self._callee.plan.is_async:
+            return cast(Result, await self._on_thread(lambda: self._plainly(finish)))
         async with AsyncExitStack() as stack:
             for step in self._callee.plan.steps:
                 self._made.append(await self._take(step, stack))
@@ -197,6 +205,9 @@ class _Run:
         return leave
 
     async def _on_thread(self, work: Callable[[], Any]) -> Any:
+        # A function that takes too long keeps its thread, and with it its place among the calls.
+        if self._pass is not None:
+            work = self._pass.kept_for(work)
         return await self._exchange.settle(Blocking(work))
 
     def _manager(self, step: Step) -> AbstractContextManager[Any]:

@@ -15,24 +15,24 @@ import msgspec
 from ..errors import clipped
 from .explicit import resolve
 from .formats import FORMATS
+from .jsonvalues import NOTHING, among, choices_of, comparable, converted, is_a, loosened
 from .schema import Schema
-from .wording import echo, expected, near_name
+from .wording import counted, echo, expected, near_name, one_of
 
 # Where a value is: the place of what holds it, and its name or position in there.
 Path: TypeAlias = tuple[Any, str | int] | None
 
-_MOST_LINES = _MOST_CHOICES = 20
+_MOST_LINES = 20
 _MOST_NAMES = 10
 _DEEPEST = 64
 # Alternatives and references tried in one check; only a schema that multiplies itself has so many.
 _MOST_WORK = 250_000
-_NOTHING = object()
 
 
 class _Problem(NamedTuple):
     path: Path
     words: str
-    got: Any = _NOTHING
+    got: Any = NOTHING
 
 
 def problems(value: Any, schema: Schema, *, lenient: bool = False, where: str = "") -> list[str]:
@@ -72,10 +72,10 @@ class _Run(msgspec.Struct):
         if self.depth == _DEEPEST or self.work > _MOST_WORK:
             raise RecursionError
         kind = schema.get("type")
-        if kind is not None and not _is(value, kind):
-            value = _loosened(value, schema) if self.lenient else value
-            if not _is(value, kind):
-                self.fail(path, _one_of(_choices(schema)) or expected([kind]), value)
+        if kind is not None and not is_a(value, kind):
+            value = loosened(value, schema) if self.lenient else value
+            if not is_a(value, kind):
+                self.fail(path, one_of(choices_of(schema)) or expected([kind]), value)
                 return
         rules = _RULES.get(value.__class__, _COMMON)
         self.depth += 1
@@ -108,73 +108,8 @@ class _Run(msgspec.Struct):
             return schema
         return self.target(resolve(self.root, schema["$ref"]))
 
-    def fail(self, path: Path, words: str, got: Any = _NOTHING) -> None:
+    def fail(self, path: Path, words: str, got: Any = NOTHING) -> None:
         self.found.append(_Problem(path, words, got))
-
-
-# Kinds of values
-
-_KINDS: dict[type, frozenset[str]] = {
-    str: frozenset(["string"]),
-    int: frozenset(["integer", "number"]),
-    float: frozenset(["number"]),
-    bool: frozenset(["boolean"]),
-    type(None): frozenset(["null"]),
-    list: frozenset(["array"]),
-    dict: frozenset(["object"]),
-}
-# In the order in which msgspec tries them.
-_LENIENT: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool, "null": None}
-
-
-def _is(value: Any, kind: str | list[str]) -> bool:
-    kinds = _KINDS.get(value.__class__, frozenset())
-    if value.__class__ is float and value.is_integer():
-        kinds = _KINDS[int]
-    return kind in kinds if isinstance(kind, str) else not kinds.isdisjoint(kind)
-
-
-def _loosened(value: Any, schema: Schema) -> Any:
-    """The value as msgspec would read it with `strict=False`, or as the JSON that it holds."""
-    kind = schema["type"]
-    kinds = [kind] if isinstance(kind, str) else kind
-    for name, target in _LENIENT.items():
-        if name in kinds and (read := _converted(value, target)) is not _NOTHING:
-            return read
-    if type(value) is str and ("object" in kinds or "array" in kinds):
-        try:
-            held = msgspec.json.decode(value)
-        except (ValueError, RecursionError):
-            return value
-        return held if type(held) in (dict, list) else value
-    known = FORMATS.get(schema.get("format", ""))
-    if known and known.target and _converted(value, known.target) is not _NOTHING:
-        return echo(value)  # such as a time stamp: what it is as a string fits as well
-    return value
-
-
-def _converted(value: Any, target: Any) -> Any:
-    try:
-        return msgspec.convert(value, target, strict=False)
-    except ValueError:
-        return _NOTHING
-
-
-def _key(value: Any) -> Any:
-    """A value to compare by: in JSON 1 is 1.0, and true is not 1."""
-    kind = value.__class__
-    if kind is dict:
-        return "object", frozenset((name, _key(member)) for name, member in value.items())
-    if kind is list:
-        return "array", tuple(_key(item) for item in value)
-    return ("boolean", value) if kind is bool else value
-
-
-def _among(value: Any, choices: list[Any]) -> bool:
-    if value.__class__ is str:
-        return value in choices
-    key = _key(value)
-    return any(key == _key(choice) for choice in choices)
 
 
 # Words
@@ -182,7 +117,7 @@ def _among(value: Any, choices: list[Any]) -> bool:
 
 def _line(problem: _Problem, where: str) -> str:
     path, words, got = problem
-    if got is not _NOTHING:
+    if got is not NOTHING:
         words += f", got {echo(got)}"
     steps: list[str | int] = []
     while path is not None:
@@ -202,32 +137,14 @@ def _step(step: str | int, *, first: bool) -> str:
     return echo(step) if first else f"[{echo(step)}]"
 
 
-def _choices(schema: Schema | bool | None) -> list[Any]:
-    """The values that a schema lists, if that is what it does."""
-    if not isinstance(schema, dict):
-        return []
-    return [schema["const"]] if "const" in schema else schema.get("enum", [])
-
-
-def _one_of(choices: list[Any]) -> str:
-    if len(choices) < 2:
-        return f"must be {echo(choices[0])}" if choices else ""
-    more = ", …" if len(choices) > _MOST_CHOICES else ""
-    return f"must be one of {', '.join(map(echo, choices[:_MOST_CHOICES]))}{more}"
-
-
-def _counted(number: float, thing: str) -> str:
-    return f"{int(number)} {thing}" if number == 1 else f"{int(number)} {thing}s"
-
-
 # Keywords
 
 Rule: TypeAlias = Callable[[_Run, Any, Any, Schema, Path], None]
 
 
 def _enum(run: _Run, value: Any, choices: list[Any], schema: Schema, path: Path) -> None:
-    if not _among(value, choices):
-        run.fail(path, _one_of(choices), value)
+    if not among(value, choices):
+        run.fail(path, one_of(choices), value)
 
 
 def _ref(run: _Run, value: Any, ref: str, schema: Schema, path: Path) -> None:
@@ -270,38 +187,44 @@ def _closest(
     near = [
         (form, found)
         for form, found in zip(targets, tried, strict=True)
-        if "type" not in form or _is(_loosened(value, form) if run.lenient else value, form["type"])
+        if "type" not in form or is_a(loosened(value, form) if run.lenient else value, form["type"])
     ]
     kinds = [form["type"] for form in targets if form.get("type")]
     if not near:
         return [_Problem(path, expected(kinds), value)] if kinds else tried[0]
-    if all(_choices(form) for form, _ in near):
-        choices = [choice for form, _ in near for choice in _choices(form)]
-        return [_Problem(path, _one_of(choices), value)]
-    if run.lenient and not _is(value, "object"):
-        value = _loosened(value, {"type": "object"})
+    if all(choices_of(form) for form, _ in near):
+        choices = [choice for form, _ in near for choice in choices_of(form)]
+        return [_Problem(path, one_of(choices), value)]
+    if run.lenient and not is_a(value, "object"):
+        value = loosened(value, {"type": "object"})
     tag = next((name for name in near[0][0].get("properties", {}) if _is_tag(name, near)), None)
-    if tag is not None and _is(value, "object"):
-        listed = [_choices(form["properties"][tag]) for form, _ in near]
+    if tag is not None and is_a(value, "object"):
+        listed = [choices_of(form["properties"][tag]) for form, _ in near]
         wrong = _wrong_tag(value, tag, [choice for each in listed for choice in each])
         if wrong:
             return [_Problem((path, tag), *wrong)]
-        near = [near[n] for n, each in enumerate(listed) if _among(value[tag], each)]
-    return min((found for _, found in near), key=len)
+        near = [near[n] for n, each in enumerate(listed) if among(value[tag], each)]
+    return min(near, key=lambda each: (len(each[1]), _unknown(each[0], value)))[1]
+
+
+def _unknown(form: Schema, value: Any) -> int:
+    """How many members a form has never heard of: of two that miss as much, it is the other one."""
+    known = form.get("properties")
+    return len(value.keys() - known.keys()) if known and value.__class__ is dict else 0
 
 
 def _is_tag(name: str, forms: list[tuple[Schema, list[_Problem]]]) -> bool:
     """Does every form ask for this member, and list its values?"""
     return len(forms) > 1 and all(
-        name in form.get("required", []) and _choices(form.get("properties", {}).get(name))
+        name in form.get("required", []) and choices_of(form.get("properties", {}).get(name))
         for form, _ in forms
     )
 
 
 def _wrong_tag(value: Any, tag: str, choices: list[Any]) -> tuple[Any, ...]:
     if tag not in value:
-        return (f"missing; {_one_of(choices)}",)
-    return () if _among(value[tag], choices) else (_one_of(choices), value[tag])
+        return (f"missing; {one_of(choices)}",)
+    return () if among(value[tag], choices) else (one_of(choices), value[tag])
 
 
 def _not(run: _Run, value: Any, unwanted: Schema, schema: Schema, path: Path) -> None:
@@ -327,7 +250,7 @@ def _size(words: str, thing: str) -> Rule:
 
     def rule(run: _Run, value: Any, limit: float, schema: Schema, path: Path) -> None:
         if sign * len(value) < sign * limit:
-            run.fail(path, f"must have {words} {_counted(limit, thing)}, got {len(value)}")
+            run.fail(path, f"must have {words} {counted(limit, thing)}, got {len(value)}")
 
     return rule
 
@@ -353,7 +276,7 @@ def _format(run: _Run, value: str, name: str, schema: Schema, path: Path) -> Non
     if known is None:
         return
     if run.lenient and known.target:
-        fits = _converted(value, known.target) is not _NOTHING
+        fits = converted(value, known.target) is not NOTHING
     else:
         fits = known.fits(value)
     if not fits:
@@ -368,7 +291,7 @@ def _prefix(run: _Run, value: list[Any], schemas: list[Any], schema: Schema, pat
 def _items(run: _Run, value: list[Any], each: Any, schema: Schema, path: Path) -> None:
     start = len(schema.get("prefixItems", ()))
     if each is False and len(value) > start:
-        run.fail(path, f"must have at most {_counted(start, 'item')}, got {len(value)}")
+        run.fail(path, f"must have at most {counted(start, 'item')}, got {len(value)}")
         return
     for number in range(start, len(value)):
         run.check(value[number], each, (path, number))
@@ -379,14 +302,14 @@ def _contains(run: _Run, value: list[Any], wanted: Any, schema: Schema, path: Pa
     least, most = schema.get("minContains", 1), schema.get("maxContains", len(value))
     if not least <= number <= most:
         word, limit = ("least", least) if number < least else ("most", most)
-        words = f"must have at {word} {_counted(limit, 'item')} like {echo(wanted)}, got {number}"
+        words = f"must have at {word} {counted(limit, 'item')} like {echo(wanted)}, got {number}"
         run.fail(path, words)
 
 
 def _unique(run: _Run, value: list[Any], wanted: bool, schema: Schema, path: Path) -> None:
     seen: dict[Any, int] = {}
     for number, item in enumerate(value if wanted else ()):
-        first = seen.setdefault(_key(item), number)
+        first = seen.setdefault(comparable(item), number)
         if first != number:
             run.fail(path, f"items must differ, but {first} and {number} are the same")
 

@@ -6,6 +6,7 @@ own that tries one member after the other, and models are read by pydantic.
 """
 
 import dataclasses
+import re
 import types
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Annotated, Any, Literal, LiteralString, Union, cast, get_args
 
 import msgspec
 
+from ..errors import clipped
 from . import models
 from .fields import MISSING, fields_of, is_path
 from .notes import Notes, read_notes
@@ -79,6 +81,29 @@ def convert(value: Any, native: Any, *, strict: bool) -> Any:
 write = msgspec.json.Encoder(enc_hook=write_hook).encode
 
 
+_WORDS = {
+    "int": "an integer",
+    "float": "a number",
+    "str": "a string",
+    "bool": "a boolean",
+    "array": "an array",
+    "object": "an object",
+}
+
+
+def in_words(error: msgspec.ValidationError) -> list[str]:
+    """What a reader has against a value, one line each: the place in the value, and the words."""
+    if isinstance(error.__cause__, models.Refusal):
+        return [f"{place}: {clipped(words)}" for place, words in error.__cause__.problems]
+    words, _, place = str(error).partition(" - at `$")
+    told = re.sub(
+        "`([^`]+)`",
+        lambda match: " or ".join(_WORDS.get(word, word) for word in match[1].split(" | ")),
+        words,
+    )
+    return [f"{clipped(place.rstrip('`'))}: {told[:1].lower()}{clipped(told[1:])}"]
+
+
 class Kind(msgspec.Struct, frozen=True):
     """An annotation, as msgspec takes it."""
 
@@ -89,17 +114,26 @@ class Kind(msgspec.Struct, frozen=True):
     lacks_defaults: bool = False
 
 
+def is_plain(annotation: Any) -> bool:
+    """Is this a type that everybody knows?
+
+    Raises:
+        TypeError: it is no type at all.
+    """
+    try:
+        return annotation in PLAIN
+    except TypeError:
+        raise TypeError(f"{annotation!r} is not a type") from None
+
+
 def kind_of(annotation: Any) -> Kind:
     """Translate an annotation.
 
     Raises:
         TypeError: nobody can read a value of this type from JSON; the message says why.
     """
-    try:
-        if annotation in PLAIN:
-            return Kind(annotation)
-    except TypeError:
-        raise TypeError(f"{annotation!r} is not a type") from None
+    if is_plain(annotation):
+        return Kind(annotation)
     translator = _Translator()
     native = translator.of(annotation)
     decoder_of(native, strict=False)

@@ -3,7 +3,7 @@
 The only module that knows pydantic, and it is loaded only by those who have a use for it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, cast
 
@@ -27,7 +27,7 @@ def reader_of(annotation: Any) -> Callable[[Any], Any]:
         try:
             return adapter.validate_python(value)
         except import_module("pydantic").ValidationError as error:
-            raise ValueError(_in_one_line(error)) from None
+            raise Refusal(error) from None
 
     return read
 
@@ -58,12 +58,17 @@ def _adapter(annotation: Any) -> Any:
         raise TypeError(str(error).splitlines()[0]) from None
 
 
-def _in_one_line(error: Any) -> str:
-    problems = [
-        ".".join(str(part) for part in found["loc"]) + ": " + found["msg"]
-        for found in error.errors(include_url=False, include_input=False, include_context=False)
-    ]
-    return "; ".join(problem.removeprefix(": ") for problem in problems)
+class Refusal(ValueError):
+    """What a model has against a value: the places in it, and the words."""
+
+    def __init__(self, error: Any) -> None:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        self.problems = [(_place(each["loc"]), str(each["msg"])) for each in found]
+        super().__init__("; ".join(f"{place}: {words}" for place, words in self.problems))
+
+
+def _place(steps: Sequence[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
 
 
 def or_null(schema: Schema) -> Schema:

@@ -148,8 +148,12 @@ def _described(name: str, base: Any, notes: list[Any], default: Any) -> Paramete
 
 def _hints(function: Callable[..., Any], what: str) -> dict[str, Any]:
     target = unwrapped(function)
+    if isinstance(target, type):
+        made_by = cast(Any, target).__init__
+        hints = _hints(made_by, what) if inspect.isfunction(made_by) else {}
+        return {**hints, "return": target}
     if not inspect.isroutine(target):
-        target = type(target).__call__ if not isinstance(target, type) else vars(target)["__init__"]
+        target = type(target).__call__
     try:
         return get_type_hints(target, include_extras=True)
     except NameError as error:

@@ -195,8 +195,11 @@ def _match_names(what: str, template: Template | None, signature: Signature) -> 
 
 
 def _arguments(resource: Resource, values: dict[str, Any], uri: str) -> dict[str, Any]:
+    meant: dict[str, Any] | None = values
+    if resource.raw and resource.template is not None:
+        meant = resource.template.match(uri)  # whatever the function makes of them in the end
     for parameter in resource.signature.parameters:
-        value = values.get(parameter.name)
+        value = (values if meant is None else meant).get(parameter.name)
         given = [value] if isinstance(value, str) else value or []
         if not parameter.unsafe and any(_CLIMBS.search(text) for text in given):
             raise NotFound(f"resource not found: {shown(uri)}", uri=uri)

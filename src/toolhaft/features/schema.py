@@ -85,12 +85,16 @@ def schema_of(annotation: object) -> Schema:
 
 
 def object_schema(
-    properties: Iterable[tuple[str, object, str | None, object]], required: Sequence[str]
+    properties: Iterable[tuple[str, object, str | None, object]],
+    required: Sequence[str],
+    *,
+    published: bool = True,
 ) -> Schema:
     """The schema of an object: each property with its type, description and default.
 
-    A default of `MISSING` is none."""
-    builder = _Builder(given=True)
+    A default of `MISSING` is none. What is not published is for ourselves, and says all that is
+    accepted: None where it is the default, and what is twice in a set."""
+    builder = _Builder(given=published, unique=published)
     members: Schema = {}
     for name, annotation, description, default in properties:
         member = dict(builder.member(annotation, default))
@@ -112,17 +116,25 @@ def object_schema(
 
 def _put_default(member: Schema, default: object) -> None:
     try:
-        member["default"] = msgspec.to_builtins(default)
+        member["default"] = msgspec.to_builtins(default, enc_hook=_plain)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return  # not a JSON value: the parameter is optional all the same
+
+
+def _plain(value: object) -> str:
+    """Of what msgspec does not know, paths are the defaults that say something to a reader."""
+    if not is_path(type(value)):
+        raise TypeError("not a JSON value")
+    return str(value)
 
 
 class _Builder:
     """Walks one annotation; remembers what it is inside of, to find recursion."""
 
-    def __init__(self, *, given: bool = False) -> None:
+    def __init__(self, *, given: bool = False, unique: bool = True) -> None:
         # Is it about what a client gives us? Then whoever means None may leave it out.
         self._given = given
+        self._unique = unique
         self.shared: dict[str, Schema] = {}
         # Names in `$defs`, by the type they stand for.
         self._names: dict[object, str] = {}
@@ -162,7 +174,8 @@ class _Builder:
         if origin in _ARRAYS:
             return {"type": "array", **self._items(args[0])}
         if origin in _SETS:
-            return {"type": "array", **self._items(args[0]), "uniqueItems": True}
+            unique = {"uniqueItems": True} if self._unique else {}
+            return {"type": "array", **self._items(args[0]), **unique}
         if origin in _MAPPINGS:
             values = self.of(args[1])
             return {"type": "object", **({"additionalProperties": values} if values else {})}

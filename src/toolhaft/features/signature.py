@@ -18,7 +18,7 @@ from ..errors import InvalidParams, ParseError, clipped
 from ..jsonrpc import is_null
 from .authoring import documentation
 from .checker import problems
-from .kinds import PLAIN, Kind, convert, decoder_of, kind_of, put_defaults
+from .kinds import Kind, convert, decoder_of, in_words, is_plain, kind_of, put_defaults
 from .parameters import Parameter, parameters_of
 from .schema import Schema, UnknownType, object_schema, schema_of
 
@@ -83,6 +83,17 @@ class Signature:
             [p.name for p in self.parameters if p.required],
         )
 
+    @cached_property
+    def _accepted(self) -> Schema:
+        """The same for our own checks: the schema of all that is accepted."""
+        if self._explicit is not None:
+            return self._explicit
+        return object_schema(
+            ((p.name, p.type, None, p.default) for p in self.parameters),
+            [p.name for p in self.parameters if p.required],
+            published=False,
+        )
+
     def description_of(self, parameter: Parameter) -> str | None:
         """What a parameter is for: by its annotation, or else by the docstring."""
         if parameter.description is not None:
@@ -126,9 +137,9 @@ class Signature:
 
     def _kind(self, parameter: Parameter) -> Kind:
         try:
-            kind = kind_of(parameter.type)
-            if kind.native not in PLAIN:
+            if not is_plain(parameter.type):
                 schema_of(parameter.type)
+            kind = kind_of(parameter.type)
         except (UnknownType, TypeError, RecursionError) as error:
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: {error or 'a type without an end'}; "
@@ -156,7 +167,8 @@ class Signature:
         )
 
     def _check(self, given: Any) -> None:
-        found = problems(given, self.schema, lenient=not self._strict)
+        # What is handed on as it came is not converted either.
+        found = problems(given, self._accepted, lenient=not (self._strict or self._rest))
         if found:
             raise BadArguments(found)
 
@@ -169,25 +181,32 @@ class Signature:
     def _look_again(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Read each argument by itself; models and forms like to send JSON in strings."""
         arguments: dict[str, Any] = {}
-        wrong: list[str] = [
-            f"{name}: unknown argument" for name in given if name not in self._kinds
-        ]
+        wrong = {name: [": unknown argument"] for name in given if name not in self._kinds}
         for parameter in self.parameters:
             name = parameter.name
             try:
                 if name in given:
                     arguments[name] = self._read(self._kinds[name].native, given[name])
                 elif parameter.required:
-                    wrong.append(f"{name}: missing")
+                    wrong[name] = [": missing"]
                 else:
                     arguments[name] = made(parameter)
             except msgspec.ValidationError as error:
-                wrong.append(f"{name}: {clipped(str(error))}")
+                wrong[name] = in_words(error)
         if wrong:
-            found = problems(dict(given), self.schema, lenient=not self._strict)
-            raise BadArguments(found or wrong)
+            raise BadArguments(self._explained(dict(given), wrong))
         self._finish(arguments, given)
         return arguments
+
+    def _explained(self, given: dict[str, Any], wrong: Mapping[str, list[str]]) -> list[str]:
+        """Our own words where the schema tells what is wrong; the reader's where it does not."""
+        found = problems(given, self._accepted, lenient=not self._strict)
+        for name, words in wrong.items():
+            # A name that is unknown is quoted if need be, so it may begin with something else.
+            known = (f"{name}:", f"{name}.", f"{name}[") if name in self._kinds else ("",)
+            if not any(line.startswith(known) for line in found):
+                found += [clipped(name) + word for word in words]
+        return found
 
     def _finish(self, arguments: dict[str, Any], given: Any) -> None:
         if self._checked:

@@ -17,6 +17,7 @@ NAMES = {
     "array": "an array",
     "object": "an object",
 }
+_MOST_CHOICES = 20
 _DASHES = {ord("-"): None, ord("_"): None}
 _KINDS: dict[type, str] = {str: "a string", int: "an integer", list: "an array", dict: "an object"}
 
@@ -63,3 +64,14 @@ def _differ_little(one: str, other: str) -> bool:
     while one and other and one[-1] == other[-1]:
         one, other = one[:-1], other[:-1]
     return len(one) <= 2 and len(other) <= 2
+
+
+def one_of(choices: list[Any]) -> str:
+    if len(choices) < 2:
+        return f"must be {echo(choices[0])}" if choices else ""
+    more = ", …" if len(choices) > _MOST_CHOICES else ""
+    return f"must be one of {', '.join(map(echo, choices[:_MOST_CHOICES]))}{more}"
+
+
+def counted(number: float, thing: str) -> str:
+    return f"{int(number)} {thing}" if number == 1 else f"{int(number)} {thing}s"
