@@ -103,6 +103,12 @@ class Bounded:
     name: Annotated[str, msgspec.Meta(min_length=2)] = "ab"
 
 
+@dataclasses.dataclass
+class Remark:
+    count: Annotated[int, annotated_types.Ge(1)]
+    note: str | None = None
+
+
 class Limited(TypedDict):
     n: Annotated[int, annotated_types.Ge(1)]
     m: NotRequired[Annotated[int, msgspec.Meta(le=3, description="much")]]
@@ -499,6 +505,7 @@ CHOICES = [
         ],
         [
             ("7", ["v: expected an object, got 7"]),
+            ('{"name":"a","fins":"x"}', ['v.fins: expected an integer, got "x"']),
         ],
     ),
     Parameter(
@@ -1067,7 +1074,7 @@ RECURSIVE = [
         [('{"value":1,"next":{"value":2}}', Node(1, Node(2))), ('{"value":1}', Node(1))],
         [
             ('{"value":1,"next":{"value":"x"}}', ['v.next.value: expected an integer, got "x"']),
-            ('{"value":1,"next":5}', ["v.next: expected an object, got 5"]),
+            ('{"value":1,"next":5}', ["v.next: expected an object or null, got 5"]),
         ],
         NODE,
     ),
@@ -1206,6 +1213,20 @@ NOTES = [
             ('{"count":0}', ["v.count: must be at least 1, got 0"]),
             ('{"count":1,"name":"x"}', ["v.name: must have at least 2 characters, got 1"]),
         ],
+    ),
+    Parameter(
+        "None beside a constraint",
+        Remark,
+        {
+            "type": "object",
+            "properties": {
+                "count": {"type": "integer", "minimum": 1},
+                "note": {"type": "string"},
+            },
+            "required": ["count"],
+        },
+        [('{"count":1,"note":null}', Remark(1)), ('{"count":1}', Remark(1))],
+        [('{"count":0,"note":null}', ["v.count: must be at least 1, got 0"])],
     ),
     Parameter(
         "constraint on Optional",
@@ -1366,11 +1387,20 @@ class Client:
 
 
 async def served(function: Callable[..., Any], revision: str, **options: Any) -> Client:
+    """A client of a server with one tool."""
+    return (await served_to_all(function, [revision], **options))[revision]
+
+
+async def served_to_all(
+    function: Callable[..., Any], revisions: list[str] = REVISIONS, **options: Any
+) -> dict[str, Client]:
+    """A client of each revision, of one server with one tool."""
     server = Server("matrix", limits=Limits(result_bytes=10_000))
     server.tool(name="t", **options)(function)
-    client = Client(server, revision)
-    await client.open()
-    return client
+    clients = {revision: Client(server, revision) for revision in revisions}
+    for client in clients.values():
+        await client.open()
+    return clients
 
 
 def recorder(annotation: Any, *default: Any) -> tuple[Callable[..., Awaitable[None]], list[Any]]:
@@ -1399,6 +1429,11 @@ by_revision = pytest.mark.parametrize("revision", REVISIONS)
 by_parameter = pytest.mark.parametrize("case", PARAMETERS, ids=lambda case: case.name)
 
 
+def in_all(result: T) -> dict[str, T]:
+    """The same in every revision."""
+    return dict.fromkeys(REVISIONS, result)
+
+
 @by_parameter
 async def test_a_parameter_is_published_alike_in_every_revision(case: Parameter) -> None:
     tool, _ = recorder(case.annotation)
@@ -1409,34 +1444,38 @@ async def test_a_parameter_is_published_alike_in_every_revision(case: Parameter)
         "additionalProperties": False,
         **({} if case.shared is None else {"$defs": case.shared}),
     }
+    clients = await served_to_all(tool)
 
-    tools = {revision: await (await served(tool, revision)).tool() for revision in REVISIONS}
+    tools = {revision: await client.tool() for revision, client in clients.items()}
 
-    assert tools == {revision: {"name": "t", "inputSchema": schema} for revision in REVISIONS}
+    assert tools == in_all({"name": "t", "inputSchema": schema})
 
 
-@by_revision
 @by_parameter
-async def test_a_parameter_is_read(case: Parameter, revision: str) -> None:
+async def test_a_parameter_is_read_alike_in_every_revision(case: Parameter) -> None:
     tool, got = recorder(case.annotation)
-    client = await served(tool, revision)
+    results: dict[str, list[Any]] = {}
+    read: dict[str, list[Any]] = {}
 
-    results = [await client.call(f'{{"v":{text}}}') for text, _ in case.good]
+    for revision, client in (await served_to_all(tool)).items():
+        results[revision] = [await client.call(f'{{"v":{text}}}') for text, _ in case.good]
+        read[revision] = exact(got)
+        got.clear()
 
-    assert results == [{"content": []}] * len(case.good)
-    assert exact(got) == exact([value for _, value in case.good])
+    assert results == in_all([{"content": []} for _ in case.good])
+    assert read == in_all(exact([value for _, value in case.good]))
 
 
-@by_revision
 @by_parameter
-async def test_a_parameter_is_refused_in_words(case: Parameter, revision: str) -> None:
+async def test_a_parameter_is_refused_in_the_same_words_in_every_revision(case: Parameter) -> None:
     tool, got = recorder(case.annotation)
-    client = await served(tool, revision)
+    results: dict[str, list[Any]] = {}
 
-    results = [await client.call(f'{{"v":{text}}}') for text, _ in case.bad]
-    results.append(await client.call("{}"))
+    for revision, client in (await served_to_all(tool)).items():
+        results[revision] = [await client.call(f'{{"v":{text}}}') for text, _ in case.bad]
+        results[revision].append(await client.call("{}"))
 
-    assert results == [refusal(lines) for _, lines in [*case.bad, ("", ["v: missing"])]]
+    assert results == in_all([refusal(lines) for _, lines in [*case.bad, ("", ["v: missing"])]])
     assert got == []
 
 
@@ -2050,25 +2089,30 @@ TEXT_ONLY, OBJECTS_ONLY = ("2024-11-05", "2025-03-26"), ("2025-06-18", "2025-11-
 by_value = pytest.mark.parametrize("case", [*VALUES, *OBJECTS], ids=lambda case: case.name)
 
 
-@by_revision
 @by_value
-async def test_a_value_is_structured_and_shown(case: Value, revision: str) -> None:
-    client = await served(returning(case.annotation, case.value), revision)
+async def test_a_value_is_structured_and_shown(case: Value) -> None:
+    text_only = {"content": [{"type": "text", "text": case.text}]}
+    as_object = {"result": case.structured} if case.wrapped else case.structured
+    clients = await served_to_all(returning(case.annotation, case.value))
 
-    result = await client.call("{}")
+    results = {revision: await client.call("{}") for revision, client in clients.items()}
 
-    assert result.pop("content") == [{"type": "text", "text": case.text}]
-    if revision in TEXT_ONLY:
-        assert result == {}
-    elif revision in OBJECTS_ONLY and case.wrapped:
-        assert exact([result]) == exact([{"structuredContent": {"result": case.structured}}])
-    else:
-        assert exact([result]) == exact([{"structuredContent": case.structured}])
+    assert exact([results]) == exact(
+        [
+            {
+                "2024-11-05": text_only,
+                "2025-03-26": text_only,
+                "2025-06-18": {**text_only, "structuredContent": as_object},
+                "2025-11-25": {**text_only, "structuredContent": as_object},
+                "2026-07-28": {**text_only, "structuredContent": case.structured},
+            }
+        ]
+    )
 
 
 @by_value
 async def test_a_value_is_promised_as_it_is_sent(case: Value) -> None:
-    function = returning(case.annotation, case.value)
+    clients = await served_to_all(returning(case.annotation, case.value))
     in_an_object = {
         "type": "object",
         "properties": {"result": case.schema},
@@ -2076,7 +2120,7 @@ async def test_a_value_is_promised_as_it_is_sent(case: Value) -> None:
     }
     as_object = in_an_object if case.wrapped and case.schema is not None else case.schema
 
-    tools = {revision: await (await served(function, revision)).tool() for revision in REVISIONS}
+    tools = {revision: await client.tool() for revision, client in clients.items()}
 
     assert {revision: tool.get("outputSchema") for revision, tool in tools.items()} == {
         "2024-11-05": None,
@@ -2297,15 +2341,22 @@ SHOWN = [
 ]
 
 
-@by_revision
 @pytest.mark.parametrize("case", SHOWN, ids=lambda case: case.name)
-async def test_content_is_sent_as_the_revision_knows_it(case: Shown, revision: str) -> None:
-    client = await served(returning(case.annotation, case.value), revision)
+async def test_content_is_sent_as_the_revision_knows_it(case: Shown) -> None:
+    clients = await served_to_all(returning(case.annotation, case.value))
 
-    result = await client.call("{}")
+    results = {revision: await client.call("{}") for revision, client in clients.items()}
 
-    assert result == case.older.get(revision, case.result)
-    assert "outputSchema" not in await client.tool()
+    assert results == {**in_all(case.result), **case.older}
+
+
+@pytest.mark.parametrize("case", SHOWN, ids=lambda case: case.name)
+async def test_content_promises_no_structure(case: Shown) -> None:
+    clients = await served_to_all(returning(case.annotation, case.value))
+
+    tools = {revision: await client.tool() for revision, client in clients.items()}
+
+    assert not [revision for revision, tool in tools.items() if "outputSchema" in tool]
 
 
 @by_revision

@@ -66,7 +66,7 @@ def written() -> str:
 
 
 NOW = found()
-KNOWN: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+STORED: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ KNOWN: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8")) if FILE.e
 )
 def test_a_schema_is_what_it_was(kind: str, name: str) -> None:
     # As text, for the order of members counts: a model reads them one after the other.
-    assert json.dumps(NOW[kind][name]) == json.dumps(KNOWN[kind][name])
+    assert json.dumps(NOW[kind][name]) == json.dumps(STORED[kind][name])
 
 
 def test_no_schema_is_forgotten_or_left_over() -> None:
-    assert {kind: list(schemas) for kind, schemas in KNOWN.items()} == {
+    assert {kind: list(schemas) for kind, schemas in STORED.items()} == {
         kind: list(schemas) for kind, schemas in NOW.items()
     }
 
@@ -100,14 +100,14 @@ def keys(schema: Any) -> collections.abc.Iterator[str]:
 
 @pytest.mark.parametrize("kind", ["parameters", "defaults", "results"])
 def test_a_schema_is_lean(kind: str) -> None:
-    used = {key for schema in KNOWN[kind].values() for key in keys(schema)}
+    used = {key for schema in STORED[kind].values() for key in keys(schema)}
 
     assert used.isdisjoint({"title", "$schema", "$id", "oneOf", "allOf", "definitions"})
 
 
 @pytest.mark.parametrize("kind", ["parameters", "defaults", "results"])
 def test_only_what_contains_itself_is_a_reference(kind: str) -> None:
-    shared = {name for schema in KNOWN[kind].values() for name in schema.get("$defs", {})}
+    shared = {name for schema in STORED[kind].values() for name in schema.get("$defs", {})}
 
     assert shared <= {"Node", "Chain"}
 

@@ -69,15 +69,15 @@ def test_two_hundred_calls_pass_a_limit_of_three(serve: Serve, form: str) -> Non
     rest = "await asyncio.sleep(0.001)" if form == "async def" else "time.sleep(0.001)"
     server = serve(
         f"""
-        lock, now, most, order = threading.Lock(), 0, 0, []
+        lock, now, most, count = threading.Lock(), 0, 0, 0
 
         @server.tool(limit=3)
         {form} visit(n: int) -> int:
-            global now, most
+            global now, most, count
             with lock:
                 now += 1
                 most = max(most, now)
-                order.append(n)
+                count += 1
             {rest}
             with lock:
                 now -= 1
@@ -85,7 +85,7 @@ def test_two_hundred_calls_pass_a_limit_of_three(serve: Serve, form: str) -> Non
 
         @server.tool
         def seen() -> list[int]:
-            return [now, most, len(order), max(abs(n - place) for place, n in enumerate(order))]
+            return [now, most, count]
         """
     )
 
@@ -96,9 +96,9 @@ def test_two_hundred_calls_pass_a_limit_of_three(serve: Serve, form: str) -> Non
     assert {each["id"]: text_of(each["result"]) for each in answers} == {
         n: str(n) for n in range(200)
     }
-    now, most, count, displaced = server.ask_tool("seen", "seen")["structuredContent"]["result"]
-    assert (now, most, count) == (0, 3, 200)
-    assert displaced <= 3  # in line; threads that were let in together may pass each other
+    now, most, count = server.ask_tool("seen", "seen")["structuredContent"]["result"]
+    assert (now, count) == (0, 200)
+    assert most <= 3
     assert server.end() == 0
     assert server.left() == []
 
