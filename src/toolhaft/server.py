@@ -16,6 +16,8 @@ from msgspec import UNSET
 
 from .errors import MethodNotFound, shown
 from .features.authoring import (
+    check_bounds,
+    check_cache,
     check_options,
     check_settings,
     name_of,
@@ -175,6 +177,7 @@ class Server:
             TypeError: the function cannot be a tool; the message says what to change.
             ValueError: there is a tool of this name already, or a schema is not one.
         """
+        check_cache(cache)
         details = ToolDetails(
             title=title,
             description=description,
@@ -388,10 +391,7 @@ class Server:
         self, timeout: float | None, limit: int | None, *, thread: bool
     ) -> Callable[[Signature], Callee]:
         """What makes a function of ours callable, within the bounds its author has set."""
-        if timeout is not None and not timeout > 0:
-            raise ValueError(f"timeout must be a number of seconds above 0, not {timeout!r}")
-        if limit is not None and not limit >= 1:
-            raise ValueError(f"limit must be a number of calls of at least 1, not {limit!r}")
+        check_bounds(timeout, limit)
         gate = None if limit is None else _gate(limit)
         return lambda signature: Callee(
             signature, self._context, inline=not thread, timeout=timeout, gate=gate

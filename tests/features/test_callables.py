@@ -537,7 +537,7 @@ async def test_with_a_schema_a_function_may_take_anything(server: Server) -> Non
     assert await call(server, a=1, b=2) == "2"
 
 
-@pytest.mark.parametrize("name", ["two words", "größe", "a/b", "", "x" * 129, "tab\t"])
+@pytest.mark.parametrize("name", ["two words", "größe", "a/b", "x" * 129, "tab\t"])
 def test_a_name_that_clients_may_refuse_is_warned_of(server: Server, name: str) -> None:
     with pytest.warns(UserWarning, match="clients may refuse this name") as caught:
         server.tool(name=name)(plain)
@@ -545,6 +545,12 @@ def test_a_name_that_clients_may_refuse_is_warned_of(server: Server, name: str) 
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert server.capabilities().tools
+
+
+@pytest.mark.parametrize("name", ["", 5])
+def test_a_name_that_is_none_is_refused(server: Server, name: Any) -> None:
+    with pytest.raises(TypeError, match="a name is a str that is not empty"):
+        server.add_tool(plain, name=name)
 
 
 @pytest.mark.parametrize("name", ["a", "A_b-c.9", "x" * 128])

@@ -550,19 +550,32 @@ async def test_a_task_group_may_span_a_call(server: Server) -> None:
     assert text_in(answer) == "from a task"
 
 
-async def test_a_plain_tool_with_thread_false_stays_on_the_loop(server: Server) -> None:
-    def dependency() -> Generator[int]:
-        yield threading.get_ident()
-
-    @server.tool(thread=False)
-    def it(thread: int = Depends(dependency)) -> list[int]:
-        return [thread, threading.get_ident()]
+@pytest.mark.parametrize("options", [{}, {"timeout": 5}, {"limit": 2}])
+async def test_a_plain_tool_with_thread_false_stays_on_the_loop(
+    server: Server, options: dict[str, Any]
+) -> None:
+    @server.tool(thread=False, **options)
+    def it() -> int:
+        return threading.get_ident()
 
     async with client_of(server) as client:
         answer = await client.ask(1)
 
-    here = threading.get_ident()
-    assert answer["result"]["structuredContent"] == {"result": [here, here]}
+    assert answer["result"]["structuredContent"] == {"result": threading.get_ident()}
+
+
+async def test_what_it_depends_on_may_block_and_is_on_a_thread(server: Server) -> None:
+    def dependency() -> Generator[int]:
+        yield threading.get_ident()
+
+    @server.tool(thread=False)
+    def it(thread: int = Depends(dependency)) -> bool:
+        return thread == threading.get_ident()
+
+    async with client_of(server) as client:
+        answer = await client.ask(1)
+
+    assert answer["result"]["structuredContent"] == {"result": True}
 
 
 # Context variables
@@ -1729,21 +1742,24 @@ async def test_all_that_wait_and_the_one_inside_may_be_cancelled_at_once(
     assert results == list(range(10, 16))
 
 
-async def test_a_call_that_took_too_long_lets_the_next_one_in(server: Server, told: Told) -> None:
-    @server.tool(limit=1, timeout=0.02)
+async def test_waiting_in_line_takes_time_too(server: Server, told: Told) -> None:
+    @server.tool(limit=1, timeout=0.05)
     async def it(n: int) -> int:
         told(n)
-        if n < 3:
+        if n == 0:
             await asyncio.Event().wait()
         return n
 
     async with client_of(server) as client:
-        for n in range(4):
+        for n in range(3):
             client.call(n, n=n)
-        answers = [await client.answer(n) for n in range(4)]
+        answers = [await client.answer(n) for n in range(3)]
+        client.call(3, n=3)
+        answers.append(await client.answer(3))
 
-    assert [each["result"].get("isError", False) for each in answers] == [True, True, True, False]
-    assert told.all == [0, 1, 2, 3]
+    assert answers[0]["result"]["isError"] is True
+    assert answers[3]["result"]["structuredContent"] == {"result": 3}
+    assert told.all[0] == 0
 
 
 @pytest.mark.parametrize("ends_by", ["timeout", "cancellation"])

@@ -22,7 +22,7 @@ class Visit:
         self.task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        async with self._gate.enter():
+        async with self._gate:
             self.inside.set()
             await self._leave.wait()
 
@@ -51,12 +51,10 @@ def inside(found: list[Visit]) -> list[int]:
 
 
 async def test_a_free_gate_is_entered_without_waiting() -> None:
-    visit = Gate(1).enter()
-    entering = visit.__aenter__()
+    entering = Gate(1).__aenter__()
 
     with pytest.raises(StopIteration):
-        entering.send(None)  # type: ignore[attr-defined]
-    await visit.__aexit__(None, None, None)
+        entering.send(None)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
@@ -96,10 +94,10 @@ async def test_a_place_is_free_again_after_an_error() -> None:
 
     for _ in range(3):
         with pytest.raises(ValueError, match="inside"):
-            async with gate.enter():
+            async with gate:
                 raise ValueError("inside")
 
-    async with asyncio.timeout(PATIENCE), gate.enter():
+    async with asyncio.timeout(PATIENCE), gate:
         pass
 
 
@@ -141,7 +139,7 @@ async def test_a_cancellation_at_any_step_loses_no_place(steps: int) -> None:
     await third.enters()
 
     await third.leaves()
-    async with asyncio.timeout(PATIENCE), gate.enter():
+    async with asyncio.timeout(PATIENCE), gate:
         pass
 
 
@@ -167,7 +165,7 @@ async def test_many_wait_and_all_get_in() -> None:
 
     async def visit() -> None:
         nonlocal now, most
-        async with gate.enter():
+        async with gate:
             now += 1
             most = max(most, now)
             await asyncio.sleep(0)
@@ -184,7 +182,7 @@ async def test_giving_up_in_any_order_loses_no_place() -> None:
 
     async def visit(n: int) -> None:
         nonlocal entered
-        async with gate.enter():
+        async with gate:
             entered += 1
             for _ in range(n % 4):
                 await asyncio.sleep(0)
@@ -210,11 +208,11 @@ async def test_a_deadline_in_line_is_a_cancellation_like_any_other() -> None:
     [first] = await visits(gate, 1)
 
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.01), gate.enter():
+        async with asyncio.timeout(0.01), gate:
             pass
 
     await first.leaves()
-    async with asyncio.timeout(PATIENCE), gate.enter():
+    async with asyncio.timeout(PATIENCE), gate:
         pass
 
 
@@ -244,7 +242,7 @@ def test_a_gate_may_be_made_without_a_loop_and_used_on_several() -> None:
     gate = Gate(1)
 
     async def main() -> None:
-        async with gate.enter():
+        async with gate:
             pass
 
     for _ in range(3):
@@ -257,7 +255,7 @@ def test_the_gate_counts_over_all_loops(size: int) -> None:
 
     async def visit() -> None:
         nonlocal now, most, total
-        async with gate.enter():
+        async with gate:
             with lock:
                 now += 1
                 most = max(most, now)
@@ -279,7 +277,7 @@ def test_giving_up_on_several_loops_loses_no_place() -> None:
     gate = Gate(2)
 
     async def visit() -> None:
-        async with gate.enter():
+        async with gate:
             await asyncio.sleep(0)
 
     async def main(n: int) -> None:
@@ -291,7 +289,7 @@ def test_giving_up_on_several_loops_loses_no_place() -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def both_places() -> None:
-        async with asyncio.timeout(PATIENCE), gate.enter(), gate.enter():
+        async with asyncio.timeout(PATIENCE), gate, gate:
             pass
 
     on_threads(5, main)
@@ -302,16 +300,17 @@ def test_giving_up_on_several_loops_loses_no_place() -> None:
 def test_one_whose_loop_is_closed_is_passed_over() -> None:
     gate = Gate(1)
     loop = asyncio.new_event_loop()
-    entering: Any = gate.enter().__aenter__()
+    entering = gate.__aenter__()
 
     async def wait_elsewhere() -> None:
         entering.send(None)
 
     async def hold_and_leave() -> None:
-        async with gate.enter():
-            await asyncio.to_thread(loop.run_until_complete, wait_elsewhere())
-            await asyncio.to_thread(loop.close)
-        async with asyncio.timeout(PATIENCE), gate.enter():
+        await gate.__aenter__()
+        await asyncio.to_thread(loop.run_until_complete, wait_elsewhere())
+        await asyncio.to_thread(loop.close)
+        await gate.__aexit__()
+        async with asyncio.timeout(PATIENCE), gate:
             pass
 
     asyncio.run(hold_and_leave())
@@ -328,81 +327,12 @@ async def hold_again(gate: Gate) -> None:
     await second.leaves()
 
 
-# Threads that work for a call
-
-
-class Work:
-    """What a thread does until it is told to stop."""
-
-    def __init__(self) -> None:
-        self.stop = threading.Event()
-        self.thread: threading.Thread | None = None
-
-    def __call__(self) -> str:
-        assert self.stop.wait(PATIENCE)
-        return "done"
-
-    def begin(self, work: Callable[[], Any]) -> None:
-        self.thread = threading.Thread(target=work)
-        self.thread.start()
-
-    async def end(self) -> None:
-        assert self.thread is not None
-        self.stop.set()
-        await asyncio.to_thread(self.thread.join, PATIENCE)
-
-
-async def test_a_place_is_kept_for_a_thread_that_outlasts_its_call() -> None:
-    gate, work = Gate(1), Work()
-    async with gate.enter() as given:
-        work.begin(given.kept_for(work))
-
-    [waiting] = await visits(gate, 1)
-    assert not waiting.inside.is_set()
-
-    await work.end()
-    await waiting.enters()
-    await waiting.leaves()
-    await hold_again(gate)
-
-
-async def test_a_place_is_kept_until_the_last_thread_is_done() -> None:
-    gate, one, two = Gate(1), Work(), Work()
-    async with gate.enter() as given:
-        one.begin(given.kept_for(one))
-        two.begin(given.kept_for(two))
+async def test_one_may_be_let_in_by_another_thread() -> None:
+    gate = Gate(1)
+    await gate.__aenter__()
     [waiting] = await visits(gate, 1)
 
-    await one.end()
-    await turns()
-    assert not waiting.inside.is_set()
-    await two.end()
+    await asyncio.to_thread(asyncio.run, gate.__aexit__())
+
     await waiting.enters()
-
     await waiting.leaves()
-    await hold_again(gate)
-
-
-async def test_a_call_that_outlasts_its_threads_keeps_its_place() -> None:
-    gate = Gate(1)
-    async with gate.enter() as given:
-        assert given.kept_for(lambda: "done")() == "done"
-        [waiting] = await visits(gate, 1)
-
-        assert not waiting.inside.is_set()
-
-    await waiting.leaves()
-    await hold_again(gate)
-
-
-async def test_work_that_raises_gives_its_place_back() -> None:
-    gate = Gate(1)
-
-    def fails() -> None:
-        raise SystemExit(1)
-
-    async with gate.enter() as given:
-        with pytest.raises(SystemExit):
-            given.kept_for(fails)()
-
-    await hold_again(gate)

@@ -1,6 +1,7 @@
 """What an author's code says of itself: the name and the docstring of a function, its version."""
 
 import inspect
+import math
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from importlib import import_module
@@ -69,10 +70,17 @@ def check_options(
     Raises:
         TypeError: it is not; the message says how.
     """
+    if isinstance(function, classmethod):
+        raise TypeError(
+            f"@server.{what} cannot take a classmethod inside of its class; register it "
+            f"afterwards, as in server.add_{what}(TheClass.its_name)"
+        )
     if function is not None and not callable(function):
         raise TypeError(
             f"@server.{what} takes keywords only, as in @server.{what}(name={function!r})"
         )
+    if not options:
+        return
     known = [
         name
         for name, parameter in inspect.signature(method).parameters.items()
@@ -81,6 +89,28 @@ def check_options(
     for name in options:
         if name not in known:
             raise TypeError(f"@server.{what} has no option {name!r}; it has {', '.join(known)}")
+
+
+def check_bounds(timeout: object, limit: object) -> None:
+    """Can a function be bounded by these?
+
+    Raises:
+        ValueError: it cannot; the message names the keyword.
+    """
+    if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < math.inf):
+        raise ValueError(f"timeout must be a number of seconds above 0, not {timeout!r}")
+    if limit is not None and not (isinstance(limit, int) and limit >= 1):
+        raise ValueError(f"limit must be a number of calls of at least 1, not {limit!r}")
+
+
+def check_cache(seconds: object) -> None:
+    """Can something be kept for so long?
+
+    Raises:
+        ValueError: it cannot.
+    """
+    if not (isinstance(seconds, int | float) and 0 <= seconds < math.inf):
+        raise ValueError(f"cache must be a number of seconds, 0 or more, not {seconds!r}")
 
 
 def check_settings(name: object, page_size: object, limits: object, errors: object) -> None:

@@ -4,6 +4,7 @@ Most functions ask for arguments and perhaps a context, and are called straight 
 dependencies, a time limit, a limit of calls at once, or a generator take the longer way.
 """
 
+import contextvars
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import (
     AbstractContextManager,
@@ -12,15 +13,16 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
+from contextvars import copy_context
 from functools import partial
 from typing import Any, NoReturn, cast
 
-from ..errors import Cancelled, InvalidParams, clipped, shown
+from ..errors import InvalidParams, clipped, shown
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
-from ..protocol.ports import Gate, Pass
+from ..protocol.ports import Gate
 from .context import Context, MakeContext
 from .injection import Step, plan_of
-from .kinds import convert, kind_of
+from .kinds import convert
 from .parameters import Headed
 from .signature import Signature, made
 
@@ -67,8 +69,12 @@ class Callee:
         Raises:
             InvalidParams: a header that is needed was not sent.
         """
+        self._fill(exchange, arguments, self._context(exchange))
+
+    def _fill(self, exchange: Exchange, arguments: dict[str, Any], context: Context) -> None:
+        # One context for all who ask for it: progress must not go backwards.
         for name in self.signature.contexts:
-            arguments[name] = self._context(exchange)
+            arguments[name] = context
         for headed in self.signature.headers:
             arguments[headed.parameter.name] = _header(headed, exchange)
 
@@ -82,9 +88,9 @@ class Callee:
         """The outcome of the call. Every way guards the author's code and the encoding of its
         value: whatever is raised, SystemExit and its like included, reaches `failed` and nobody
         else."""
-        self.fill(exchange, arguments)
         if not self.is_simple:
             return self.elaborate(exchange, arguments, finish, failed)
+        self.fill(exchange, arguments)
         work = partial(self.signature.function, **arguments)
         is_async = self.signature.form == "async"
         return called(work, finish, failed, is_async=is_async, inline=self.inline)
@@ -93,11 +99,16 @@ class Callee:
         self, exchange: Exchange, arguments: dict[str, Any], finish: Finish, failed: Failed
     ) -> Outcome:
         """The longer way. It stays on one thread if it can."""
-        run = _Run(self, exchange, self._context(exchange), arguments)
+        context = self._context(exchange)
+        self._fill(exchange, arguments, context)
+        run = _Run(self, exchange, context, arguments)
         waits = self.timeout is not None or self.gate is not None or self.plan.is_async
         if waits or "async" in self.signature.form:
             return run.on_the_loop(finish, failed)
-        return Blocking(partial(run.on_a_thread, finish, failed), self.inline)
+        # That a tool only computes says nothing of what it depends on.
+        return Blocking(
+            partial(run.on_a_thread, finish, failed), self.inline and not self.plan.steps
+        )
 
 
 def called(
@@ -140,7 +151,8 @@ class _Run:
         self._arguments = arguments
         self._made: list[Any] = []
         self._count = 0
-        self._pass: Pass | None = None
+        # What the parts of the call set in context variables, each of the others sees.
+        self._variables = copy_context()
 
     def on_a_thread(self, finish: Finish, failed: Failed) -> Result:
         """All of it is plain: dependencies, the function, clean-up."""
@@ -150,40 +162,67 @@ class _Run:
             return failed(error)
 
     def _plainly(self, finish: Finish) -> Result:
+        error: BaseException | None = None
+        result: Result = b""
         with ExitStack() as stack:
-            for step in self._callee.plan.steps:
-                if step.form == "generator":
-                    self._made.append(stack.enter_context(self._manager(step)))
-                else:
-                    self._made.append(step.function(**self._inputs(step)))
-            return finish(self._call())
+            try:
+                for step in self._callee.plan.steps:
+                    if step.form == "generator":
+                        self._made.append(stack.enter_context(self._manager(step)))
+                    else:
+                        self._made.append(step.function(**self._inputs(step)))
+                result = finish(self._call())
+            except BaseException as raised:
+                error = raised
+                raise
+        if error is not None:  # a dependency has caught it, and the call has failed all the same
+            raise error
+        return result
 
     async def on_the_loop(self, finish: Finish, failed: Failed) -> Result:
         """Some of it waits; what is plain is sent to a thread."""
-        callee = self._callee
+        timeout = self._callee.timeout
         try:
-            async with AsyncExitStack() as stack:
-                if callee.gate is not None:
-                    self._pass = await stack.enter_async_context(callee.gate.enter())
-                work = self._resolved(finish)
-                if callee.timeout is None:
-                    return await work
-                return await self._exchange.within(callee.timeout, work, callee.signature.what)
+            work = self._gated(finish)
+            if timeout is None:
+                return await work
+            return await self._exchange.within(timeout, work, self._callee.signature.what)
         except BaseException as error:
             return failed(error)
 
+    async def _gated(self, finish: Finish) -> Result:
+        if self._callee.gate is None:
+            return await self._resolved(finish)
+        async with self._callee.gate:
+            return await self._resolved(finish)
+
     async def _resolved(self, finish: Finish) -> Result:
-        form, function = self._callee.signature.form, self._callee.signature.function
-        if "async" not in form and not self._callee.plan.is_async:
-            return cast(Result, await self._on_thread(lambda: self._plainly(finish)))
+        plan = self._callee.plan
+        if "async" not in self._callee.signature.form and not plan.is_async:
+            inline = self._callee.inline and not plan.steps
+            return cast(Result, await self._on_thread(partial(self._plainly, finish), inline))
+        error: BaseException | None = None
+        result: Result = b""
         async with AsyncExitStack() as stack:
-            for step in self._callee.plan.steps:
-                self._made.append(await self._take(step, stack))
-            if form == "async":
-                return finish(await function(**self._filled()))
-            if form == "async generator":
-                return finish(await self._last_of(function(**self._filled())))
-            return cast(Result, await self._on_thread(lambda: finish(self._call())))
+            try:
+                for step in plan.steps:
+                    self._made.append(await self._take(step, stack))
+                result = await self._body(finish)
+            except BaseException as raised:
+                error = raised
+                raise
+        if error is not None:
+            raise error
+        return result
+
+    async def _body(self, finish: Finish) -> Result:
+        form, function = self._callee.signature.form, self._callee.signature.function
+        if form == "async":
+            return finish(await function(**self._filled()))
+        if form == "async generator":
+            return finish(await self._last_of(function(**self._filled())))
+        work = partial(_finished, finish, self._call)
+        return cast(Result, await self._on_thread(work, self._callee.inline))
 
     async def _take(self, step: Step, stack: AsyncExitStack) -> Any:
         inputs = self._inputs(step)
@@ -192,23 +231,34 @@ class _Run:
         if step.form == "async generator":
             return await stack.enter_async_context(asynccontextmanager(step.function)(**inputs))
         if step.form == "plain":
-            return await self._on_thread(lambda: step.function(**inputs))
-        manager = self._manager(step)
-        value = await self._on_thread(manager.__enter__)
-        stack.push_async_exit(self._leave(manager))
-        return value
+            return await self._on_thread(partial(step.function, **inputs))
+        return await self._enter(self._manager(step), stack)
 
-    def _leave(self, manager: AbstractContextManager[Any]) -> Any:
+    async def _enter(self, manager: AbstractContextManager[Any], stack: AsyncExitStack) -> Any:
+        """Who is cancelled while the thread enters must leave all the same."""
+        entered: list[Any] = []
+
+        def enter() -> None:
+            entered.append(manager.__enter__())
+
         async def leave(*error: Any) -> Any:
-            return await self._on_thread(lambda: manager.__exit__(*error))
+            if entered:
+                return await self._on_thread(partial(manager.__exit__, *error), always=True)
+            return None
 
-        return leave
+        stack.push_async_exit(leave)
+        await self._on_thread(enter)
+        return entered[0]
 
-    async def _on_thread(self, work: Callable[[], Any]) -> Any:
-        # A function that takes too long keeps its thread, and with it its place among the calls.
-        if self._pass is not None:
-            work = self._pass.kept_for(work)
-        return await self._exchange.settle(Blocking(work))
+    async def _on_thread(
+        self, work: Callable[[], Any], inline: bool = False, *, always: bool = False
+    ) -> Any:
+        self._variables.run(_adopt, copy_context())
+        work = partial(self._variables.run, work)
+        try:
+            return await self._exchange.settle(Blocking(work, inline, always))
+        finally:
+            _adopt(self._variables)
 
     def _manager(self, step: Step) -> AbstractContextManager[Any]:
         return contextmanager(step.function)(**self._inputs(step))
@@ -219,6 +269,7 @@ class _Run:
             **{each.parameter.name: _header(each, self._exchange) for each in step.headers},
             **{name: self._arguments[argument] for name, argument in step.arguments.items()},
             **{name: self._made[index] for name, index in step.steps.items()},
+            **{parameter.name: made(parameter) for parameter in step.defaults},
         }
 
     def _filled(self) -> dict[str, Any]:
@@ -233,15 +284,16 @@ class _Run:
 
     def _last_in(self, values: Generator[Any, None, Any]) -> Any:
         last = None
-        while True:
-            try:
+        try:
+            while True:
                 last = next(values)
-            except StopIteration as stop:
-                return last if stop.value is None else stop.value
-            if self._context.cancelled:
-                values.close()
-                raise Cancelled
-            self._report(last)
+                self._context.check()
+                self._report(last)
+        except StopIteration as stop:
+            is_returned = self._callee.signature.is_returned or stop.value is not None
+            return stop.value if is_returned else last
+        finally:
+            values.close()
 
     async def _last_of(self, values: AsyncGenerator[Any]) -> Any:
         last = None
@@ -259,12 +311,23 @@ class _Run:
         self._context.send_progress(self._count, None, message)
 
 
+def _finished(finish: Finish, work: Callable[[], Any]) -> Result:
+    return finish(work())
+
+
+def _adopt(context: contextvars.Context) -> None:
+    """Set what is set in another context."""
+    for variable, value in context.items():
+        if variable.get(context) is not value:  # the context itself is nobody's value
+            variable.set(value)
+
+
 def _header(headed: Headed, exchange: Exchange) -> Any:
     headers: Mapping[str, str] = exchange.headers if exchange.headers is not None else {}
     value = headers.get(headed.header.name.lower())
     if value is not None:
         try:
-            return convert(value, kind_of(headed.parameter.type).native, strict=False)
+            return convert(value, headed.native, strict=False)
         except ValueError:
             raise InvalidParams(
                 f"the header {headed.header.name} does not fit: {shown(value)}"

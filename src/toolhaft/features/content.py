@@ -6,12 +6,11 @@ line. `block()` only hands out what is there: a constant can be returned a thous
 
 import re
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import ClassVar, Protocol, TypeAlias, cast, runtime_checkable
 
 from msgspec import UNSET, UnsetType
 
 from ..types.content import (
-    Annotations,
     AudioContent,
     BlobContents,
     Content,
@@ -25,10 +24,23 @@ from ..types.content import (
 )
 from ..types.tools import CallToolResult
 from ..types.wire import Icon, Json, Meta
+from .expecting import (
+    BYTES,
+    SEPARATORS,
+    Bytes,
+    annotations,
+    brief,
+    expect,
+    extent,
+    held,
+    quoted,
+    unset,
+    valid_name,
+    valid_type,
+    valid_uri,
+)
 from .kinds import write
 from .media import media_type, name_in, sniffed, text_of
-
-T = TypeVar("T")
 
 
 @runtime_checkable
@@ -38,18 +50,10 @@ class PathLike(Protocol):
     def __fspath__(self) -> str: ...
 
 
-Bytes: TypeAlias = bytes | bytearray | memoryview
 Source: TypeAlias = Bytes | str | PathLike
 
 WIRE_BLOCKS = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
-_BYTES = (bytes, bytearray, memoryview)
-_ROLES = ("user", "assistant")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _URL = re.compile(r"(?:https?|file|ftp)://|data:", re.IGNORECASE)
-_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:\s*;.*)?")
-_SEPARATORS = re.compile(r"[/\\]")
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_LONGEST_REPR = 40
 
 
 class Block:
@@ -67,8 +71,8 @@ class Block:
         meta: Meta | None,
     ) -> None:
         what = type(self).__name__
-        block.annotations = _annotations(what, audience, priority)
-        block.meta = _unset(meta, what, "meta", dict)
+        block.annotations = annotations(what, audience, priority)
+        block.meta = unset(meta, what, "meta", dict)
         self._block = block
         self._shown = shown
 
@@ -96,8 +100,8 @@ class Text(Block):
         priority: float | None = None,
         meta: Meta | None = None,
     ) -> None:
-        block = TextContent(_expect("Text", "text", text, str))
-        super().__init__(block, _brief(text), audience=audience, priority=priority, meta=meta)
+        block = TextContent(expect("Text", "text", text, str))
+        super().__init__(block, brief(text), audience=audience, priority=priority, meta=meta)
 
 
 class _Media(Block):
@@ -118,7 +122,7 @@ class _Media(Block):
     ) -> None:
         what = type(self).__name__
         data, name = _read(what, source)
-        mime = _media_type(what, mime_type)
+        mime = valid_type(what, mime_type)
         if mime is None:
             mime = _found(what, self._kind, data, name)
         elif not mime.lower().startswith(self._kind):
@@ -181,17 +185,17 @@ class File(Block):
         meta: Meta | None = None,
     ) -> None:
         data, own_name = _read("File", source)
-        name = own_name if name is None else _name(name)
+        name = own_name if name is None else valid_name(name)
         if uri is not None:
-            uri = _uri("File", uri)
+            uri = valid_uri("File", uri)
         elif name:
-            uri = f"file:///{_quoted(name)}"
+            uri = f"file:///{quoted(name)}"
         else:
             raise ValueError('File: bytes have no name; give name="report.pdf", or uri=')
-        mime = _media_type("File", mime_type) or media_type(data, name or name_in(uri))
+        mime = valid_type("File", mime_type) or media_type(data, name or name_in(uri))
         text = text_of(data)
         block = EmbeddedResource(_contents(uri, data if text is None else text, mime))
-        shown = f"{_brief(uri)}, {mime}, {len(data)} bytes"
+        shown = f"{brief(uri)}, {mime}, {len(data)} bytes"
         super().__init__(block, shown, audience=audience, priority=priority, meta=meta)
 
 
@@ -219,18 +223,18 @@ class Link(Block):
         priority: float | None = None,
         meta: Meta | None = None,
     ) -> None:
-        if size is not None and _expect("Link", "size", size, int) < 0:
+        if size is not None and expect("Link", "size", size, int) < 0:
             raise ValueError(f"Link: size is a number of bytes, not {size}")
         block = ResourceLink(
-            _uri("Link", uri),
-            name_in(uri) or uri if name is None else _expect("Link", "name", name, str),
-            title=_unset(title, "Link", "title", str),
-            description=_unset(description, "Link", "description", str),
-            mime_type=_media_type("Link", mime_type) or UNSET,
+            valid_uri("Link", uri),
+            name_in(uri) or uri if name is None else expect("Link", "name", name, str),
+            title=unset(title, "Link", "title", str),
+            description=unset(description, "Link", "description", str),
+            mime_type=valid_type("Link", mime_type) or UNSET,
             size=UNSET if size is None else size,
-            icons=[_expect("Link", "each icon", icon, Icon) for icon in icons] or UNSET,
+            icons=[expect("Link", "each icon", icon, Icon) for icon in icons] or UNSET,
         )
-        super().__init__(block, _brief(uri), audience=audience, priority=priority, meta=meta)
+        super().__init__(block, brief(uri), audience=audience, priority=priority, meta=meta)
 
 
 class Embedded(Block):
@@ -248,9 +252,9 @@ class Embedded(Block):
         priority: float | None = None,
         meta: Meta | None = None,
     ) -> None:
-        uri, held = _uri("Embedded", uri), _held("Embedded", content)
-        block = EmbeddedResource(_contents(uri, held, _media_type("Embedded", mime_type)))
-        shown = f"{_brief(uri)}, {_extent(held)}"
+        uri, inside = valid_uri("Embedded", uri), held("Embedded", content)
+        block = EmbeddedResource(_contents(uri, inside, valid_type("Embedded", mime_type)))
+        shown = f"{brief(uri)}, {extent(inside)}"
         super().__init__(block, shown, audience=audience, priority=priority, meta=meta)
 
 
@@ -273,10 +277,10 @@ class Contents:
         meta: Meta | None = None,
     ) -> None:
         self._given = (
-            _held("Contents", content),
-            None if uri is None else _uri("Contents", uri),
-            _media_type("Contents", mime_type),
-            _unset(meta, "Contents", "meta", dict),
+            held("Contents", content),
+            None if uri is None else valid_uri("Contents", uri),
+            valid_type("Contents", mime_type),
+            unset(meta, "Contents", "meta", dict),
         )
 
     def contents(self, uri: str, mime_type: str | None) -> ResourceContents:
@@ -291,7 +295,7 @@ class Contents:
 
     def __repr__(self) -> str:
         content, uri, _, _ = self._given
-        return f"Contents({_extent(content)}{'' if uri is None else f', uri={_brief(uri)}'})"
+        return f"Contents({extent(content)}{'' if uri is None else f', uri={brief(uri)}'})"
 
 
 Item: TypeAlias = str | Block | Content
@@ -323,8 +327,8 @@ class Result:
         self._wire = CallToolResult(
             content=[_item(item) for item in items],
             structured_content=structured,
-            is_error=_expect("Result", "error", error, bool) or UNSET,
-            meta=_unset(meta, "Result", "meta", dict),
+            is_error=expect("Result", "error", error, bool) or UNSET,
+            meta=unset(meta, "Result", "meta", dict),
         )
 
     def wire(self) -> CallToolResult:
@@ -340,8 +344,11 @@ class Result:
         return f"Result([{kinds}]{error})"
 
 
-def blocks_of(value: object) -> list[Content] | None:
+def blocks_of(value: object, *, always: bool = False) -> list[Content] | None:
     """The value as content blocks, if it is one or a list with at least one among its items.
+
+    Args:
+        always: whatever is in a list or is text is meant as content.
 
     Raises:
         TypeError, ValueError, …: whatever msgspec raises for an item that JSON cannot hold.
@@ -349,10 +356,12 @@ def blocks_of(value: object) -> list[Content] | None:
     block = _block(value)
     if block is not None:
         return [block]
+    if always and isinstance(value, str):
+        return [TextContent(value)]
     if not isinstance(value, list | tuple):
         return None
     items = cast(Sequence[object], value)
-    if not any(isinstance(item, (Block, *WIRE_BLOCKS)) for item in items):
+    if not always and not any(isinstance(item, (Block, *WIRE_BLOCKS)) for item in items):
         return None
     return [_any_block(item, f"result:///{index}") for index, item in enumerate(items)]
 
@@ -378,7 +387,7 @@ def _any_block(item: object, uri: str) -> Content:
     block = _block(item)
     if block is not None:
         return block
-    if isinstance(item, _BYTES):
+    if isinstance(item, BYTES):
         return block_of_bytes(bytes(cast(Bytes, item)), uri)
     return TextContent(_as_text(item))
 
@@ -405,15 +414,15 @@ def _contents(uri: str, content: str | bytes, mime_type: str | None) -> Resource
 
 def _read(what: str, source: Source) -> tuple[bytes, str | None]:
     """The bytes of a source, and its name if it is a file."""
-    if isinstance(source, _BYTES):
+    if isinstance(source, BYTES):
         return bytes(source), None
     path = cast(object, source.__fspath__() if isinstance(source, PathLike) else source)
     if not isinstance(path, str):
         raise TypeError(f"{what}: the source is bytes or a path, not {type(source).__name__}")
     if _URL.match(path):
-        raise ValueError(f"{what}: the source is no URL ({_brief(path)}); fetch it, or use Link")
+        raise ValueError(f"{what}: the source is no URL ({brief(path)}); fetch it, or use Link")
     with open(path, "rb") as file:
-        return file.read(), _SEPARATORS.split(path)[-1]
+        return file.read(), SEPARATORS.split(path)[-1]
 
 
 def _found(what: str, kind: str, data: bytes, name: str | None) -> str:
@@ -429,71 +438,3 @@ def _found(what: str, kind: str, data: bytes, name: str | None) -> str:
             "File"
         )
     return found
-
-
-def _held(what: str, content: str | Bytes) -> str | bytes:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, _BYTES):  # pyright: ignore[reportUnnecessaryIsInstance]
-        return bytes(content)
-    raise TypeError(f"{what}: the content is str or bytes, not {type(content).__name__}")
-
-
-def _annotations(
-    what: str, audience: Sequence[Role], priority: float | None
-) -> Annotations | UnsetType:
-    if isinstance(audience, str) or any(role not in _ROLES for role in audience):
-        raise ValueError(f'{what}: audience is as in ["user", "assistant"], not {audience!r}')
-    if priority is None:
-        return Annotations(list(audience)) if audience else UNSET
-    if isinstance(priority, bool) or not isinstance(priority, int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"{what}: priority is a number, not {type(priority).__name__}")
-    if not 0 <= priority <= 1:
-        raise ValueError(f"{what}: priority is from 0 (least) to 1 (most), not {priority}")
-    return Annotations(list(audience) or UNSET, priority)
-
-
-def _unset(value: T | None, what: str, name: str, kind: type[T]) -> T | UnsetType:
-    return UNSET if value is None else _expect(what, name, value, kind)
-
-
-def _expect(what: str, name: str, value: T, kind: type[T]) -> T:
-    if not isinstance(value, kind):
-        raise TypeError(f"{what}: {name} is {kind.__name__}, not {type(value).__name__}")
-    return value
-
-
-def _uri(what: str, uri: str) -> str:
-    if not _SCHEME.match(_expect(what, "uri", uri, str)):
-        raise ValueError(f"{what}: a URI begins with a scheme, as in notes://{uri}, not {uri!r}")
-    return uri
-
-
-def _media_type(what: str, mime_type: str | None) -> str | None:
-    if mime_type is None:
-        return None
-    if not _MEDIA_TYPE.fullmatch(_expect(what, "mime_type", mime_type, str)):
-        raise ValueError(f"{what}: mime_type is like text/plain, not {mime_type!r}")
-    return mime_type
-
-
-def _name(name: str) -> str:
-    """A name for a URI, where dots alone would be a way up."""
-    name = _expect("File", "name", name, str)
-    if _SEPARATORS.search(name) or name in ("", ".", ".."):
-        raise ValueError(f"File: name is that of a file, not {name!r}; give a path as uri=")
-    return name
-
-
-def _quoted(name: str) -> str:
-    """Percent-encoded. A name that is not UTF-8 keeps its bytes."""
-    data = name.encode("utf-8", "surrogateescape")
-    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in data)
-
-
-def _extent(content: str | bytes) -> str:
-    return _brief(content) if isinstance(content, str) else f"{len(content)} bytes"
-
-
-def _brief(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_REPR else text[:_LONGEST_REPR] + "…")

@@ -28,6 +28,22 @@ def is_named_tuple(annotation: Any) -> bool:
     return is_kind(annotation, tuple) and hasattr(annotation, "_fields")
 
 
+def is_array(annotation: Any) -> bool:
+    """Does a class with fields travel as an array?"""
+    base: Any = get_origin(annotation) or annotation
+    if is_kind(base, msgspec.Struct):
+        return bool(base.__struct_config__.array_like)
+    return is_named_tuple(base)
+
+
+def aliased(annotation: Any) -> Any:
+    """What an alias made by `type X = …` stands for; None if it is none."""
+    origin = get_origin(annotation)
+    if hasattr(origin, "__value__"):
+        return origin.__value__[get_args(annotation)]
+    return getattr(annotation, "__value__", None) if origin is None else None
+
+
 def is_path(kind: Any) -> bool:
     """Is this a `pathlib` class? Told by name, for the module takes 5 ms to import; an author who
     uses it has imported it."""
@@ -58,6 +74,29 @@ def fields_of(kind: Any) -> list[Field] | None:
         hints = _hints(kind, base)
         return [_of_attrs(attribute, hints) for attribute in base.__attrs_attrs__ if attribute.init]
     return None
+
+
+def hidden_fields(kind: Any) -> list[str]:
+    """The fields that a class keeps to itself (`init=False`)."""
+    base: Any = get_origin(kind) or kind
+    if not is_kind(base, object):
+        return []
+    name, found = _name(base), getattr(base, "__attrs_attrs__", ())
+    if dataclasses.is_dataclass(base):
+        found = dataclasses.fields(base)
+    return [f"{name}.{field.name}" for field in found if not field.init]
+
+
+def _name(kind: Any) -> str:
+    return str(kind.__name__)
+
+
+def tag_of(kind: Any) -> str | None:
+    """The name of the member that tells a struct from others, if it has one."""
+    base: Any = get_origin(kind) or kind
+    if not is_kind(base, msgspec.Struct) or base.__struct_config__.tag is None:
+        return None
+    return str(base.__struct_config__.tag_field)
 
 
 def _hints(kind: Any, base: Any) -> dict[str, Any]:
@@ -110,4 +149,4 @@ def _of_attrs(attribute: Any, hints: dict[str, Any]) -> Field:
     kind = type(default).__name__
     required = kind == "_Nothing"
     given = MISSING if kind in ("_Nothing", "Factory") else default
-    return Field(attribute.alias, hints.get(attribute.name, Any), required, given)
+    return Field(attribute.name, hints.get(attribute.name, Any), required, given)

@@ -4,14 +4,13 @@ Worked out once, at registration, so that a mistake is an error there and not in
 call. Two parameters that ask for the same function share what it makes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from msgspec import Struct
 
-from .authoring import name_of
 from .depends import Dependency
-from .parameters import Headed, parameters_of
+from .parameters import Headed, Parameter, parameters_of
 from .signature import Form, Signature, form_of
 
 
@@ -25,6 +24,7 @@ class Step(Struct):
     # Its parameters by name: the tool's argument, or the number of the step that fills it.
     arguments: dict[str, str]
     steps: dict[str, int]
+    defaults: list[Parameter]
 
 
 class Plan(Struct):
@@ -62,18 +62,23 @@ class _Planner:
     def place(self, dependency: Dependency) -> int:
         """The number of the step that makes it."""
         function = dependency.function
-        if function in self._places:
-            return self._places[function]
-        what = f"{self._what}: dependency {name_of(function)!r}"
-        if function in self._open:
+        key = _key(function)
+        if key in self._places:
+            return self._places[key]
+        name = getattr(function, "__name__", type(function).__name__)
+        what = f"{self._what}: dependency {name!r}"
+        if key in self._open:
             raise TypeError(f"{what} depends on itself; take one of its dependencies away")
-        self._open.append(function)
+        self._open.append(key)
         found = parameters_of(function, what)
         arguments: dict[str, str] = {}
+        defaults: list[Parameter] = []
         for parameter in found.given:
             if parameter.name in self._known:
                 arguments[parameter.name] = parameter.name
-            elif parameter.required:
+            elif not parameter.required:
+                defaults.append(parameter)
+            else:
                 raise TypeError(
                     f"{what}: nothing fills its parameter {parameter.name!r}; name it after an "
                     "argument of the tool, make it a Context or a Depends(…), or give it a default"
@@ -81,6 +86,12 @@ class _Planner:
         steps = {name: self.place(each) for name, each in found.dependencies.items()}
         self._open.pop()
         form = form_of(function)
-        self.steps.append(Step(function, form, found.contexts, found.headers, arguments, steps))
-        self._places[function] = len(self.steps) - 1
-        return self._places[function]
+        contexts, headers = found.contexts, found.headers
+        self.steps.append(Step(function, form, contexts, headers, arguments, steps, defaults))
+        self._places[key] = len(self.steps) - 1
+        return self._places[key]
+
+
+def _key(function: object) -> Hashable:
+    """What tells a function from others; a callable object may not be hashable."""
+    return function if isinstance(function, Hashable) else id(function)

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from .explicit import resolve
 from .formats import FORMATS
 from .schema import Schema
 from .wording import echo
@@ -37,11 +38,7 @@ def loosened(value: Any, schema: Schema) -> Any:
         if name in kinds and (read := converted(value, target)) is not NOTHING:
             return read
     if type(value) is str and ("object" in kinds or "array" in kinds):
-        try:
-            held = msgspec.json.decode(value)
-        except (ValueError, RecursionError):
-            return value
-        return held if type(held) in (dict, list) else value
+        return _held(value)
     known = FORMATS.get(schema.get("format", ""))
     if known and known.target and converted(value, known.target) is not NOTHING:
         return echo(value)  # such as a time stamp: what it is as a string fits as well
@@ -53,6 +50,42 @@ def converted(value: Any, target: Any) -> Any:
         return msgspec.convert(value, target, strict=False)
     except ValueError:
         return NOTHING
+
+
+def unpacked(value: Any, schema: Any, root: Schema) -> Any:
+    """The value with JSON instead of strings that hold it, where the schema asks for it."""
+    while "$ref" in schema:
+        schema = resolve(root, schema["$ref"])
+    if value.__class__ is str:
+        kinds = _kinds(schema)
+        if "string" in kinds or kinds.isdisjoint(("object", "array")):
+            return value
+        inside = _held(value)
+        return value if inside is value else unpacked(inside, schema, root)
+    if value.__class__ is dict and "properties" in schema:
+        members: Schema = schema["properties"]
+        return {
+            name: unpacked(member, members[name], root) if name in members else member
+            for name, member in value.items()
+        }
+    if value.__class__ is list and schema.get("items").__class__ is dict:
+        return [unpacked(item, schema["items"], root) for item in value]
+    return value
+
+
+def _kinds(schema: Schema) -> set[str]:
+    kind = schema.get("type", [])
+    kinds = {kind} if isinstance(kind, str) else set(kind)
+    return kinds.union(*map(_kinds, schema.get("anyOf", [])))
+
+
+def _held(text: str) -> Any:
+    """The object or array that a string holds as JSON; the string itself if it does not."""
+    try:
+        held = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return text
+    return held if held.__class__ in (dict, list) else text
 
 
 def comparable(value: Any) -> Any:

@@ -8,21 +8,34 @@ own that tries one member after the other, and models are read by pydantic.
 import dataclasses
 import re
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Annotated, Any, Literal, LiteralString, Union, cast, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    LiteralString,
+    NewType,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 import msgspec
 
 from ..errors import clipped
 from . import models
-from .fields import MISSING, fields_of, is_path
+from .fields import MISSING, aliased, fields_of, hidden_fields, is_path
 from .notes import Notes, read_notes
 
 # What every decoder knows: nothing to translate and nothing to try.
 PLAIN = frozenset({str, int, float, bool, type(None), None, Any, object, list, dict, bytes})
+_BASES: tuple[Any, ...] = (str, int, float, dict, list, tuple)
 _UNIONS = (Union, types.UnionType)
+# What msgspec has no own idea of, and what is read instead.
+_LIKE: dict[Any, Any] = {Iterable: list, Iterator: list}
 
 
 class _Anything(type):
@@ -44,6 +57,11 @@ def _made(name: str, read: Callable[[Any], Any]) -> type[Made]:
 
 def read_hook(kind: Any, value: Any) -> Any:
     """How msgspec reads a type that it does not know."""
+    origin = get_origin(kind)
+    if origin is not None:
+        return convert(value, _LIKE[origin][get_args(kind)], strict=False)
+    if kind is object:
+        return value
     if issubclass(kind, Made):
         return kind.read(value)
     if is_path(kind):
@@ -51,7 +69,7 @@ def read_hook(kind: Any, value: Any) -> Any:
             raise ValueError("Expected `str`")
         return kind(value)
     if models.is_model(kind):
-        return models.reader_of(kind)(value)
+        return models.reader_of_class(kind)(value)
     raise NotImplementedError(kind)
 
 
@@ -60,6 +78,9 @@ def write_hook(value: Any) -> Any:
     kind = cast(Any, type(value))
     if is_path(kind):
         return str(value)
+    for base in _BASES:  # what is a str by another name is a str
+        if isinstance(value, base):
+            return base(value)
     if models.is_model(kind):
         return models.dumped(value)
     raise TypeError(
@@ -112,21 +133,21 @@ class Kind(msgspec.Struct, frozen=True):
     checked: bool = False
     # There is a dataclass whose defaults msgspec does not put into the object.
     lacks_defaults: bool = False
+    # pydantic has a part in it.
+    modelled: bool = False
+    # Fields that are not for callers, though msgspec would let them set them.
+    hidden: list[str] = []
 
 
 def is_plain(annotation: Any) -> bool:
-    """Is this a type that everybody knows?
-
-    Raises:
-        TypeError: it is no type at all.
-    """
+    """Is this a type that everybody knows?"""
     try:
-        return annotation in PLAIN
-    except TypeError:
-        raise TypeError(f"{annotation!r} is not a type") from None
+        return annotation in PLAIN and annotation is not object
+    except TypeError:  # not even hashable: others will have something to say to that
+        return False
 
 
-def kind_of(annotation: Any) -> Kind:
+def kind_of(annotation: Any, *, strict: bool = False) -> Kind:
     """Translate an annotation.
 
     Raises:
@@ -134,10 +155,16 @@ def kind_of(annotation: Any) -> Kind:
     """
     if is_plain(annotation):
         return Kind(annotation)
-    translator = _Translator()
+    translator = _Translator(strict)
     native = translator.of(annotation)
     decoder_of(native, strict=False)
-    return Kind(native, translator.checked, translator.lacks_defaults)
+    return Kind(
+        native,
+        checked=translator.checked,
+        lacks_defaults=translator.lacks_defaults,
+        modelled=translator.modelled,
+        hidden=translator.hidden,
+    )
 
 
 def put_defaults(value: Any) -> None:
@@ -159,20 +186,29 @@ def put_defaults(value: Any) -> None:
 
 
 class _Translator:
-    def __init__(self) -> None:
+    def __init__(self, strict: bool) -> None:
+        self._strict = strict
         self.checked = False
         self.lacks_defaults = False
+        self.modelled = False
+        self.hidden: list[str] = []
+        self._aliases: list[Any] = []
         self._seen: set[Any] = set()
 
     def of(self, annotation: Any) -> Any:
         """The same type, in terms that msgspec knows."""
+        origin, args = get_origin(annotation), get_args(annotation)
+        if origin is Annotated:  # whose notes may be anything
+            return self._annotated(annotation, args[0], read_notes(args[1:]))
         if annotation in PLAIN:
-            return annotation
+            return Any if annotation is object else annotation
         if annotation is LiteralString:
             return str
-        origin, args = get_origin(annotation), get_args(annotation)
-        if origin is Annotated:
-            return self._annotated(annotation, args[0], read_notes(args[1:]))
+        if isinstance(annotation, NewType):
+            return self.of(annotation.__supertype__)
+        alias = aliased(annotation)
+        if alias is not None:
+            return self._alias(annotation, alias)
         if origin in _UNIONS:
             return self._union(args)
         if origin is Literal:
@@ -180,11 +216,25 @@ class _Translator:
         if not args or fields_of(annotation) is not None:
             return self._class(annotation)
         translated = tuple(arg if arg is ... else self.of(arg) for arg in args)
+        if origin in _LIKE:
+            return _LIKE[origin][translated]
         return annotation if translated == args else origin[translated]
+
+    def _alias(self, annotation: Any, alias: Any) -> Any:
+        if annotation in self._aliases:
+            raise TypeError(f"{annotation} is an alias that contains itself")
+        self._aliases.append(annotation)
+        native = self.of(alias)
+        self._aliases.pop()
+        return native
+
+    def _model(self, annotation: Any, name: str) -> Any:
+        self.modelled = True
+        return _made(name, models.reader_of(annotation, strict=self._strict))
 
     def _annotated(self, annotation: Any, base: Any, notes: Notes) -> Any:
         if notes.beyond is not None:
-            return _made("Validated", models.reader_of(annotation))
+            return self._model(annotation, "Validated")
         if notes.meta is None:
             return self.of(base)
         if get_origin(base) in _UNIONS:
@@ -199,17 +249,19 @@ class _Translator:
         try:
             decoder_of(union, strict=False)
         except TypeError:
-            return _made("Either", partial(_read_either, members))
+            modes = (True,) if self._strict else (True, False)
+            return _made("Either", partial(_read_either, members, modes))
         return union
 
     def _class(self, annotation: Any) -> Any:
         if models.is_model(annotation):
-            return _made(annotation.__name__, models.reader_of(annotation))
+            return self._model(annotation, annotation.__name__)
         if annotation not in self._seen:
             self._seen.add(annotation)
             for field in fields_of(annotation) or ():
                 self._look_into(field.type)
                 self.lacks_defaults |= field.default is not MISSING
+            self.hidden += hidden_fields(annotation)
         return annotation
 
     def _look_into(self, annotation: Any) -> None:
@@ -224,6 +276,8 @@ class _Translator:
                 )
             self.checked |= notes.foreign
             self._look_into(args[0])
+        elif isinstance(annotation, NewType):
+            self._look_into(annotation.__supertype__)
         elif origin is not Literal:
             for arg in args:
                 self._look_into(arg)
@@ -241,9 +295,9 @@ def _bounded(member: Any, meta: msgspec.Meta) -> Any:
     return bounded
 
 
-def _read_either(members: list[Any], value: Any) -> Any:
+def _read_either(members: list[Any], modes: Sequence[bool], value: Any) -> Any:
     """The first member that fits; of several objects, the one that knows most of what was given."""
-    for strict in (True, False):
+    for strict in modes:
         fitting = [
             (_unknown(member, value), read)
             for member in members

@@ -4,8 +4,11 @@ The only module that knows pydantic, and it is loaded only by those who have a u
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, cast
+
+import msgspec
 
 Schema = dict[str, Any]
 
@@ -15,7 +18,7 @@ def is_model(kind: Any) -> bool:
     return isinstance(kind, type) and "__pydantic_validator__" in vars(kind)
 
 
-def reader_of(annotation: Any) -> Callable[[Any], Any]:
+def reader_of(annotation: Any, *, strict: bool = False) -> Callable[[Any], Any]:
     """What makes a value of this type out of JSON.
 
     Raises:
@@ -25,7 +28,8 @@ def reader_of(annotation: Any) -> Callable[[Any], Any]:
 
     def read(value: Any) -> Any:
         try:
-            return adapter.validate_python(value)
+            # As text, for only there a date is a string even for those who are strict.
+            return adapter.validate_json(msgspec.json.encode(value), strict=strict or None)
         except import_module("pydantic").ValidationError as error:
             raise Refusal(error) from None
 
@@ -34,20 +38,36 @@ def reader_of(annotation: Any) -> Callable[[Any], Any]:
 
 def dumped(value: Any) -> Any:
     """A model as JSON values."""
-    return _adapter(type(value)).dump_python(value, mode="json", by_alias=True)
+    return _adapter_of_class(cast(Any, type(value))).dump_python(value, mode="json", by_alias=True)
 
 
-def schema_of_model(annotation: Any) -> tuple[Schema, dict[str, Schema]]:
+def schema_of_model(
+    annotation: Any, *, serialized: bool = False
+) -> tuple[Schema, dict[str, Schema]]:
     """Its schema, lean as ours, and what has to be shared because it contains itself."""
-    found: Schema = _adapter(annotation).json_schema()
+    mode = "serialization" if serialized else "validation"
+    try:
+        found: Schema = _adapter(annotation).json_schema(mode=mode)
+    except import_module("pydantic").errors.PydanticInvalidForJsonSchema as error:
+        raise TypeError(str(error).splitlines()[0]) from None
     shared: dict[str, Schema] = found.pop("$defs", {})
     kept: dict[str, Schema] = {}
     lean = _Lean(shared, kept).of(found)
     return lean, kept
 
 
+@cache
+def _adapter_of_class(kind: type) -> Any:
+    return _adapter(kind)
+
+
+@cache
+def reader_of_class(kind: type) -> Callable[[Any], Any]:
+    """The same for a class, which is asked for again and again."""
+    return reader_of(kind)
+
+
 def _adapter(annotation: Any) -> Any:
-    # A model is its own adapter: both are asked in the same way.
     try:
         pydantic: Any = import_module("pydantic")
     except ModuleNotFoundError:
@@ -104,11 +124,13 @@ class _Lean:
         if name in self._shared:
             rest = {key: value for key, value in members.items() if key != "$ref"}
             return {**self._referred(name), **self.of(rest)}
+        kind = {"type": members["type"]} if isinstance(members.get("type"), str) else {}
         lean: Schema = {
             key: self._member(key, value)
-            for key, value in members.items()
+            for key, value in {**kind, **members}.items()
             if not (key == "title" and isinstance(value, str))
             and not (key == "default" and value is None)
+            and key != "discriminator"
         }
         return or_null(lean) if "anyOf" in lean else lean
 

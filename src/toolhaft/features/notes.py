@@ -5,13 +5,14 @@ say the same things in different ways. None of the foreign packages is imported:
 known by the names they bear.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import msgspec
 from msgspec import UNSET, Struct
 
-_BOUNDS = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
+_BOUNDS = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern", "tz")
 
 
 class Notes(Struct):
@@ -97,12 +98,24 @@ def _read_field(note: Any, found: Notes) -> None:
             found.default = note.default
     for constraint in note.metadata:
         if type(constraint).__name__ == "_PydanticGeneralMetadata":
-            if set(cast(dict[str, Any], vars(constraint))) - {"pattern"}:
+            if not _is_ours(constraint):
                 found.beyond = note
+                continue
             _take_bounds(constraint, found)
             found.foreign = True
         else:
             _read(constraint, found)
+
+
+def _is_ours(constraint: Any) -> bool:
+    """Is it a pattern, and one of Python's? pydantic's own may be those of Rust."""
+    if set(cast(dict[str, Any], vars(constraint))) - {"pattern"}:
+        return False
+    try:
+        re.compile(constraint.pattern)
+    except re.error:
+        return False
+    return True
 
 
 def _read_annotated(note: Any, found: Notes) -> None:

@@ -16,6 +16,7 @@ from .completer import Complete
 from .context import Context
 from .depends import Dependency, Header
 from .fields import MISSING
+from .kinds import kind_of
 from .notes import is_field, read_notes
 
 _KINDS = inspect.Parameter
@@ -50,6 +51,8 @@ class Headed(Struct, frozen=True):
 
     parameter: Parameter
     header: Header
+    # The type as it is read.
+    native: Any
 
 
 class Parameters(Struct):
@@ -92,14 +95,26 @@ def parameters_of(function: Callable[..., Any], what: str) -> Parameters:
         if _is_context(annotation):
             found.contexts.append(parameter.name)
         else:
-            _sort(parameter, annotation, found)
+            _sort(parameter, annotation, found, what)
     return found
 
 
-def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters) -> None:
+def _headed(parameter: Parameter, header: Header, what: str) -> Headed:
+    try:
+        return Headed(parameter, header, kind_of(parameter.type).native)
+    except TypeError as error:
+        raise TypeError(f"{what}: parameter {parameter.name!r}: {error}") from None
+
+
+def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters, what: str) -> None:
     base, notes = annotation, list[Any]()
     if get_origin(annotation) is Annotated:
         base, *notes = get_args(annotation)
+    elif get_origin(annotation) in (Union, UnionType):  # a note may stand beside one of several
+        inside = [get_args(each) for each in get_args(annotation) if get_origin(each) is Annotated]
+        notes += [
+            note for _, *each in inside for note in each if isinstance(note, Dependency | Header)
+        ]
     default = MISSING if parameter.default is parameter.empty else parameter.default
     if isinstance(default, Dependency | Header) or is_field(default):
         notes.append(default)
@@ -107,13 +122,14 @@ def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters) -> N
     elif isinstance(default, _MADE_BY_FIELD):  # the typed way to have it made for each call
         field = cast(Any, default)
         default = field.default_factory if callable(field.default_factory) else field.default
+        default = MISSING if default is msgspec.NODEFAULT else default
     described = _described(parameter.name, base, notes, default)
     for note in notes:
         if isinstance(note, Dependency):
             found.dependencies[parameter.name] = note
             return
         if isinstance(note, Header):
-            found.headers.append(Headed(described, note))
+            found.headers.append(_headed(described, note, what))
             return
     found.given.append(described)
 
@@ -202,7 +218,7 @@ def _is_context(annotation: object) -> bool:
         return _is_context(get_args(annotation)[0])
     if origin in (Union, UnionType):
         return any(_is_context(each) for each in get_args(annotation))
-    return isinstance(annotation, type) and issubclass(annotation, Context)
+    return annotation is Context
 
 
 def _own_completer(annotation: Any) -> Complete | None:
@@ -213,7 +229,12 @@ def _own_completer(annotation: Any) -> Complete | None:
         found = [_own_completer(each) for each in get_args(annotation)]
         return next((completer for completer in found if completer is not None), None)
     if get_origin(annotation) is Literal:
-        return Complete.among([str(value) for value in get_args(annotation)])
+        return Complete.among([_spelled(value) for value in get_args(annotation)])
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
-        return Complete.among([str(member.value) for member in annotation])
+        return Complete.among([_spelled(member.value) for member in annotation])
     return None
+
+
+def _spelled(value: object) -> str:
+    """A choice as a client writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -20,6 +20,7 @@ from ..types.resources import (
 from ..types.resources import Resource as ResourceDescription
 from ..types.resources import ResourceTemplate as TemplateDescription
 from ..types.wire import CacheScope, Icon, Meta
+from .authoring import check_cache
 from .calling import Callee
 from .content import Contents
 from .kinds import write
@@ -45,6 +46,9 @@ class Cache(Struct, frozen=True):
 
     seconds: float
     scope: CacheScope = "private"
+
+    def __post_init__(self) -> None:
+        check_cache(self.seconds)
 
 
 class Resource:
@@ -149,7 +153,7 @@ class Resources:
 def _explain(uri: str, error: BaseException) -> NoReturn:
     """A function that raises NotFound need not repeat what was asked for."""
     if isinstance(error, NotFound) and error.data is UNSET:
-        error.data = {"uri": uri}
+        raise NotFound(error.message, uri=uri) from error
     raise error
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, NotRequired, Required, Union, cast, get_args, g
 
 import msgspec
 
-from .fields import MISSING, Field, fields_of, is_kind, is_named_tuple, is_path
+from .fields import MISSING, Field, aliased, fields_of, is_array, is_kind, is_path, tag_of
 from .models import is_model, or_null, schema_of_model
 from .notes import Notes, read_notes
 
@@ -44,6 +44,9 @@ _PLAIN: dict[object, Schema] = {
     set: {"type": "array", "uniqueItems": True},
     frozenset: {"type": "array", "uniqueItems": True},
     dict: {"type": "object"},
+    Sequence: {"type": "array"},
+    Iterable: {"type": "array"},
+    Mapping: {"type": "object"},
 }
 _JSON_TYPES: dict[type, str] = {
     str: "string",
@@ -71,14 +74,16 @@ class UnknownType(TypeError):
     """A type that cannot be told in JSON."""
 
 
-def schema_of(annotation: object) -> Schema:
-    """The schema of a type.
+def schema_of(annotation: object, *, given: bool = False) -> Schema:
+    """The schema of a type: of what we give, or of what we are given.
 
     Raises:
         UnknownType: there is none.
     """
-    builder = _Builder()
+    builder = _Builder(given=given, promised=not given)
     schema = builder.of(annotation)
+    if set(schema) == {"$ref"}:  # the root has to say what it is
+        schema = builder.shared[schema["$ref"].removeprefix("#/$defs/")]
     if builder.shared:
         schema = {**schema, "$defs": builder.shared}
     return schema
@@ -94,7 +99,7 @@ def object_schema(
 
     A default of `MISSING` is none. What is not published is for ourselves, and says all that is
     accepted: None where it is the default, and what is twice in a set."""
-    builder = _Builder(given=published, unique=published)
+    builder = _Builder(given=published, exact=published)
     members: Schema = {}
     for name, annotation, description, default in properties:
         member = dict(builder.member(annotation, default))
@@ -116,9 +121,11 @@ def object_schema(
 
 def _put_default(member: Schema, default: object) -> None:
     try:
-        member["default"] = msgspec.to_builtins(default, enc_hook=_plain)
+        text = msgspec.json.encode(default, enc_hook=_plain, order="deterministic")
     except (TypeError, ValueError, OverflowError, RecursionError):
         return  # not a JSON value: the parameter is optional all the same
+    if text != b"null":  # which is what becomes of an infinity
+        member["default"] = msgspec.json.decode(text)
 
 
 def _plain(value: object) -> str:
@@ -131,10 +138,16 @@ def _plain(value: object) -> str:
 class _Builder:
     """Walks one annotation; remembers what it is inside of, to find recursion."""
 
-    def __init__(self, *, given: bool = False, unique: bool = True) -> None:
+    def __init__(self, *, given: bool = False, exact: bool = False, promised: bool = False) -> None:
         # Is it about what a client gives us? Then whoever means None may leave it out.
         self._given = given
-        self._unique = unique
+        # Do we want to be given a set without repetitions? They do no harm.
+        self._exact = exact
+        # Is it about what we give? Python's times may lack a zone, which the formats ask for.
+        self._promised = promised
+        # Is this one of several types that are told apart by a tag?
+        self._tagged = False
+        self._aliases: list[object] = []
         self.shared: dict[str, Schema] = {}
         # Names in `$defs`, by the type they stand for.
         self._names: dict[object, str] = {}
@@ -150,19 +163,39 @@ class _Builder:
 
     def of(self, annotation: object) -> Schema:
         """The schema of a type."""
+        origin, args = get_origin(annotation), get_args(annotation)
+        if origin is typing.Annotated:  # whose notes may be anything
+            return self._annotated(annotation, args[0], read_notes(args[1:]))
         try:
             if annotation in _PLAIN:
-                return dict(_PLAIN[annotation])
+                return self._plain(dict(_PLAIN[annotation]))
         except TypeError:
             raise UnknownType(f"{annotation!r} is not a type") from None
-        origin = get_origin(annotation)
+        alias = aliased(annotation)
+        if alias is not None:
+            return self._of_alias(annotation, alias)
         if origin is None:
             return self._of_class(annotation)
-        return self._of_generic(annotation, origin, get_args(annotation))
+        if not args and origin is not tuple:
+            return self.of(origin)
+        return self._of_generic(annotation, origin, args)
+
+    def _plain(self, schema: Schema) -> Schema:
+        if self._promised and schema.get("format") in ("date-time", "time", "duration"):
+            del schema["format"]
+        if not self._exact:
+            schema.pop("uniqueItems", None)
+        return schema
+
+    def _of_alias(self, annotation: object, alias: object) -> Schema:
+        if annotation in self._aliases:
+            raise UnknownType(f"{_name(annotation)} is an alias that contains itself")
+        self._aliases.append(annotation)
+        schema = self.of(alias)
+        self._aliases.pop()
+        return schema
 
     def _of_generic(self, annotation: object, origin: Any, args: tuple[Any, ...]) -> Schema:
-        if origin is typing.Annotated:
-            return self._annotated(annotation, args[0], read_notes(args[1:]))
         if origin in (Union, types.UnionType):
             return self._union(args)
         if origin is Literal:
@@ -174,7 +207,7 @@ class _Builder:
         if origin in _ARRAYS:
             return {"type": "array", **self._items(args[0])}
         if origin in _SETS:
-            unique = {"uniqueItems": True} if self._unique else {}
+            unique = {"uniqueItems": True} if self._exact else {}
             return {"type": "array", **self._items(args[0]), **unique}
         if origin in _MAPPINGS:
             values = self.of(args[1])
@@ -197,13 +230,23 @@ class _Builder:
         }
 
     def _union(self, args: tuple[Any, ...]) -> Schema:
-        members = [self.of(arg) for arg in args]
+        members = [self._choice(arg) for arg in args]
         if {} in members:
             return {}
+        if {"type": "integer"} in members and {"type": "number"} in members:
+            members.remove({"type": "integer"})
+        if len(members) == 1:
+            return members[0]
         # The short way to say «or null», and any other choice between bare types.
         if all(set(member) == {"type"} for member in members):
             return {"type": [member["type"] for member in members]}
         return or_null({"anyOf": members})
+
+    def _choice(self, annotation: object) -> Schema:
+        self._tagged = True
+        schema = self.of(annotation)
+        self._tagged = False
+        return schema
 
     def _annotated(self, annotation: Any, base: Any, notes: Notes) -> Schema:
         schema = self.of(base) if notes.beyond is None else self._of_model(annotation)
@@ -216,9 +259,8 @@ class _Builder:
     def _of_class(self, annotation: Any) -> Schema:
         if isinstance(annotation, typing.NewType):
             return self.of(annotation.__supertype__)
-        alias = getattr(annotation, "__value__", None)  # `type X = …`
-        if alias is not None:
-            return self.of(alias)
+        if is_kind(annotation, enum.Flag):  # members can be put together
+            return {"type": "integer"}
         if is_kind(annotation, enum.Enum):
             return _choices(tuple(member.value for member in annotation))
         if is_path(annotation) or annotation is typing.LiteralString:
@@ -228,16 +270,20 @@ class _Builder:
         fields = fields_of(annotation)
         if fields is None:
             raise UnknownType(f"{_name(annotation)} cannot be described in JSON Schema")
-        if is_named_tuple(get_origin(annotation) or annotation):
-            return self._of_named_tuple(fields)
+        if is_array(annotation):
+            return self._of_array(fields)
         return self._of_fields(annotation, fields)
 
     def _of_model(self, annotation: Any) -> Schema:
-        schema, shared = schema_of_model(annotation)
+        schema, shared = schema_of_model(annotation, serialized=self._promised)
+        for name in shared:
+            if shared[name] != self.shared.get(name, shared[name]):
+                new = f"{name}{len(self.shared) + 1}"
+                schema, shared = renamed(schema, name, new), renamed({**shared}, name, new)
         self.shared |= shared
         return schema
 
-    def _of_named_tuple(self, fields: Sequence[Field]) -> Schema:
+    def _of_array(self, fields: Sequence[Field]) -> Schema:
         required = sum(field.required for field in fields)
         items = [{"description": field.name, **self.of(field.type)} for field in fields]
         return {"type": "array", "prefixItems": items, "items": False, "minItems": required}
@@ -248,12 +294,14 @@ class _Builder:
             return {"$ref": f"#/$defs/{self._shared_name(annotation)}"}
         self._inside.append(annotation)
         properties: Schema = {}
+        tag, self._tagged = tag_of(annotation) if not self._tagged else None, False
         for field in fields:
             properties[field.name] = member = self.member(field.type, field.default)
             if field.default is not MISSING and field.default is not None:
                 _put_default(member, field.default)
         self._inside.pop()
-        required = [field.name for field in fields if field.required]
+        # Where there is nothing to choose from, the tag need not be told.
+        required = [field.name for field in fields if field.required and field.name != tag]
         schema: Schema = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
@@ -276,6 +324,16 @@ class _Builder:
 
 def _is_closed(kind: Any) -> bool:
     return bool(kind.__struct_config__.forbid_unknown_fields)
+
+
+def renamed(schema: Any, old: str, new: str) -> Any:
+    """A schema in which something shared has another name."""
+    if isinstance(schema, list):
+        return [renamed(item, old, new) for item in schema]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(schema, dict):
+        return f"#/$defs/{new}" if schema == f"#/$defs/{old}" else schema
+    members = cast(Schema, schema)
+    return {new if key == old else key: renamed(value, old, new) for key, value in members.items()}
 
 
 def _choices(values: tuple[Any, ...]) -> Schema:
@@ -310,7 +368,7 @@ def _constrain(schema: Schema, bounds: Mapping[str, Any]) -> None:
     for name, value in bounds.items():
         if name.endswith("_length"):
             schema[name[:3] + suffix] = value
-        else:
+        elif name in _CONSTRAINTS:
             schema[_CONSTRAINTS[name]] = value
 
 

@@ -6,6 +6,7 @@ say everything that is wrong with it.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -16,11 +17,12 @@ from msgspec.structs import asdict
 
 from ..errors import InvalidParams, ParseError, clipped
 from ..jsonrpc import is_null
-from .authoring import documentation
+from .authoring import documentation, unwrapped
 from .checker import problems
+from .jsonvalues import unpacked
 from .kinds import Kind, convert, decoder_of, in_words, is_plain, kind_of, put_defaults
 from .parameters import Parameter, parameters_of
-from .schema import Schema, UnknownType, object_schema, schema_of
+from .schema import Schema, object_schema, schema_of
 
 Form: TypeAlias = Literal["plain", "async", "generator", "async generator"]
 
@@ -62,10 +64,14 @@ class Signature:
         self.headers = found.headers
         self.documentation = documentation(function, found.names, what)
         self.form = form_of(function)
-        self.returns = _value_of(found.returns, self.form)
+        self.returns, self.is_returned = _value_of(found.returns, self.form)
         self._explicit = schema
         self._rest = found.rest
         self._strict = strict
+        # Is something handed on as it came, and not converted?
+        self._unread = found.rest or any(each.type is Any for each in found.given)
+        if schema is not None:
+            self._match(schema)
         self._kinds = {each.name: self._kind(each) for each in self.parameters}
         # Does msgspec leave something for us to do?
         self._checked = any(kind.checked for kind in self._kinds.values())
@@ -138,14 +144,35 @@ class Signature:
     def _kind(self, parameter: Parameter) -> Kind:
         try:
             if not is_plain(parameter.type):
-                schema_of(parameter.type)
-            kind = kind_of(parameter.type)
-        except (UnknownType, TypeError, RecursionError) as error:
+                schema_of(parameter.type, given=True)
+            kind = kind_of(parameter.type, strict=self._strict)
+        except (TypeError, ValueError, RecursionError, re.error) as error:
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: {error or 'a type without an end'}; "
                 "use a type that JSON can carry, such as str, int, list[str] or a dataclass"
             ) from None
+        if kind.hidden:
+            raise TypeError(
+                f"{self.what}: parameter {parameter.name!r}: a client could set "
+                f"{kind.hidden[0]}, which is not for callers (init=False); take a class without it"
+            )
         return kind
+
+    def _match(self, schema: Schema) -> None:
+        """What an author's schema lets through has to be what the function takes."""
+        properties: dict[str, Any] = schema.get("properties", {})
+        known = {parameter.name for parameter in self.parameters}
+        if not self._rest and (unknown := properties.keys() - known):
+            raise TypeError(
+                f"{self.what}: input_schema has {', '.join(sorted(unknown))}, for which the "
+                "function has no parameter; add it, or take **arguments"
+            )
+        needed = {parameter.name for parameter in self.parameters if parameter.required}
+        if missing := needed - properties.keys():
+            raise TypeError(
+                f"{self.what}: input_schema lacks {', '.join(sorted(missing))}, which the function "
+                "needs; put it into the properties, or give it a default"
+            )
 
     def _decode_first(self, raw: Raw) -> Any:
         """The decoder is made with the first call: a server may have thousands of tools."""
@@ -167,8 +194,7 @@ class Signature:
         )
 
     def _check(self, given: Any) -> None:
-        # What is handed on as it came is not converted either.
-        found = problems(given, self._accepted, lenient=not (self._strict or self._rest))
+        found = problems(given, self._accepted, lenient=not (self._strict or self._unread))
         if found:
             raise BadArguments(found)
 
@@ -180,13 +206,16 @@ class Signature:
 
     def _look_again(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Read each argument by itself; models and forms like to send JSON in strings."""
+        if not self._strict:
+            given = unpacked(dict(given), self._accepted, self._accepted)
         arguments: dict[str, Any] = {}
         wrong = {name: [": unknown argument"] for name in given if name not in self._kinds}
         for parameter in self.parameters:
             name = parameter.name
             try:
                 if name in given:
-                    arguments[name] = self._read(self._kinds[name].native, given[name])
+                    kind = self._kinds[name].native
+                    arguments[name] = convert(given[name], kind, strict=self._strict)
                 elif parameter.required:
                     wrong[name] = [": missing"]
                 else:
@@ -214,41 +243,33 @@ class Signature:
         for name in self._lacking:
             put_defaults(arguments[name])
 
-    def _read(self, kind: Any, value: Any) -> Any:
-        try:
-            return convert(value, kind, strict=self._strict)
-        except msgspec.ValidationError:
-            if self._strict or not isinstance(value, str):
-                raise
-            try:
-                inside = _decode_anything(value)
-            except (msgspec.DecodeError, UnicodeError, RecursionError):
-                inside = None
-            if isinstance(inside, _FLAT):
-                raise
-            return convert(inside, kind, strict=False)
-
 
 def form_of(function: Callable[..., Any]) -> Form:
     """How a function gives its value."""
-    call: Any = function if inspect.isroutine(function) else getattr(function, "__call__", None)  # noqa: B004
-    for target in (function, call):
-        if inspect.iscoroutinefunction(target):
+    target: Any = unwrapped(function)
+    if isinstance(target, type):  # calling it makes an instance, whatever that can do
+        return "plain"
+    if not inspect.isroutine(target):
+        target = type(target).__call__
+    for each in (function, target):
+        if inspect.iscoroutinefunction(each):
             return "async"
-        if inspect.isasyncgenfunction(target):
+        if inspect.isasyncgenfunction(each):
             return "async generator"
-        if inspect.isgeneratorfunction(target):
+        if inspect.isgeneratorfunction(each):
             return "generator"
     return "plain"
 
 
-def _value_of(annotation: Any, form: Form) -> Any:
-    """What a function promises to give: of a generator, what it yields or, better, returns."""
-    args = getattr(annotation, "__args__", ())
-    if "generator" not in form or not args:
-        return inspect.Parameter.empty if "generator" in form else annotation
+def _value_of(annotation: Any, form: Form) -> tuple[Any, bool]:
+    """What a function promises to give, and whether a generator returns it instead of yielding."""
+    if "generator" not in form:
+        return annotation, False
+    args: tuple[Any, ...] = getattr(annotation, "__args__", ())
     returns = args[2] if len(args) == 3 else None
-    return args[0] if returns in (None, type(None), Any) else returns
+    if returns not in (None, type(None), Any):
+        return returns, True
+    return (args[0] if args else inspect.Parameter.empty), False
 
 
 def made(parameter: Parameter) -> Any:

@@ -114,7 +114,9 @@ class Tool:
         )
 
 
-def _check_name(name: str, what: str) -> None:
+def _check_name(name: object, what: str) -> None:
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"{what}: a name is a str that is not empty")
     if not _NAME.fullmatch(name):
         warnings.warn(
             f"{what}: clients may refuse this name; use letters, digits, '_', '-' and '.', at "
@@ -165,6 +167,8 @@ class Tools:
             arguments = tool.signature.bind(params.arguments)
         except BadArguments as error:
             return _failed("\n".join([f"invalid arguments for {tool.name}:", *error.problems]))
+        except Exception as error:  # of the author's: a default, or a class that checks itself
+            return self._explain(exchange, tool, error)
         if tool.contextual:
             tool.callee.fill(exchange, arguments)
         if not tool.is_simple:

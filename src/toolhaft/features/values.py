@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Annotated, Any, Never, NoReturn, cast, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -17,12 +17,13 @@ from .checker import problems
 from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of
 from .kinds import decoder_of, kind_of
 from .kinds import write as encode
+from .notes import read_notes
 from .schema import Schema, UnknownType, schema_of
 
 _UNDECLARED = inspect.Parameter.empty
 _BYTES = (bytes, bytearray, memoryview)
 # What says nothing of the shape of a result, or what is sent as content alone.
-_UNSTRUCTURED = (str, None, type(None), Any, object, *_BYTES)
+_UNSTRUCTURED = (str, None, type(None), Any, object, NoReturn, Never, *_BYTES)
 _WHOLE = (Result, CallToolResult)
 _CONTENT = (Block, Result, CallToolResult, *WIRE_BLOCKS, *_BYTES)
 _decode_anything = msgspec.json.Decoder().decode
@@ -42,7 +43,16 @@ class Output:
     against the published schema, and mirrored as compact JSON for clients that read text.
     """
 
-    __slots__ = ("_check", "_is_object", "_limit", "_name", "_scalar", "_text", "schema")
+    __slots__ = (
+        "_check",
+        "_contentful",
+        "_is_object",
+        "_limit",
+        "_name",
+        "_scalar",
+        "_text",
+        "schema",
+    )
 
     def __init__(
         self, annotation: Any, name: str, *, schema: Schema | None = None, limit: int = 1 << 24
@@ -51,6 +61,8 @@ class Output:
         self._limit = limit
         self.schema = schema
         self._check: Callable[[bytes], None] | None = None
+        annotation = _bare(annotation)
+        self._contentful = False
         self._text = annotation is str and schema is None
         self._scalar = annotation if annotation in _SCALARS and schema is None else None
         self._is_object: bool | None = None
@@ -63,6 +75,7 @@ class Output:
 
     def _declare(self, annotation: Any) -> None:
         if _holds_content(annotation):
+            self._contentful = True
             return
         try:
             kind = kind_of(annotation)
@@ -71,22 +84,22 @@ class Output:
             raise TypeError(
                 f"tool {self._name!r}: the return annotation: {error or 'a type without an end'}"
             ) from None
+        by_schema = partial(_check_by_schema, self.schema, lenient=True)
         by_type = partial(_check_by_type, decoder_of(kind.native, strict=True).decode)
-        self._check = partial(_check_by_both, by_type, self.schema) if kind.checked else by_type
+        if kind.modelled:  # what a model writes is not always what it reads
+            self._check = by_schema
+        else:
+            self._check = partial(_check_by_both, by_type, by_schema) if kind.checked else by_type
 
     def schema_for(self, revision: Revision) -> Schema | None:
         """The schema as this revision can take it; up to 2025 its root has to be an object."""
         if self.schema is None or self._is_object or revision.any_structure:
             return self.schema
-        inner = {key: value for key, value in self.schema.items() if key != "$defs"}
-        wrapped: Schema = {
+        return {
             "type": "object",
-            "properties": {"result": inner},
+            "properties": {"result": _moved(self.schema, "#/properties/result")},
             "required": ["result"],
         }
-        if "$defs" in self.schema:
-            wrapped["$defs"] = self.schema["$defs"]
-        return wrapped
 
     def render(self, value: Any, revision: Revision) -> Outgoing:
         """The result of a call, encoded here, where a value that JSON cannot hold is still the
@@ -118,9 +131,11 @@ class Output:
         if isinstance(value, _BYTES):
             data = bytes(cast(bytes, value))
             value = block_of_bytes(data, f"result:///{self._name}")
-        blocks = blocks_of(value)
+        blocks = blocks_of(value, always=self._contentful)
         if blocks is not None:
             return self._whole(CallToolResult(content=blocks), revision)
+        if self._contentful:
+            raise WrongResult(f"it is annotated to return content, but returned {_kind(value)}")
         return self._structured(value, revision)
 
     def _structured(self, value: Any, revision: Revision) -> bytes:
@@ -143,7 +158,8 @@ class Output:
             body = encode(structured)
             if self._check is not None and result.is_error is not True:
                 self._check(body)
-            is_wrapped = not revision.any_structure and body[:1] != b"{"
+            is_object = body[:1] == b"{" if self._is_object is None else self._is_object
+            is_wrapped = not revision.any_structure and not is_object
             result = msgspec.structs.replace(
                 result, structured_content={"result": Raw(body)} if is_wrapped else Raw(body)
             )
@@ -169,15 +185,26 @@ def _check_by_type(decode: Callable[[bytes], Any], body: bytes) -> None:
         raise WrongResult(f"what it returned breaks its annotation: {error}") from None
 
 
-def _check_by_schema(schema: Schema, body: bytes) -> None:
-    found = problems(_decode_anything(body), schema, where="result")
+def _check_by_schema(schema: Schema, body: bytes, *, lenient: bool = False) -> None:
+    found = problems(_decode_anything(body), schema, where="result", lenient=lenient)
     if found:
         raise WrongResult(f"what it returned breaks its output schema: {'; '.join(found)}")
 
 
-def _check_by_both(by_type: Callable[[bytes], None], schema: Schema, body: bytes) -> None:
+def _check_by_both(
+    by_type: Callable[[bytes], None], by_schema: Callable[[bytes], None], body: bytes
+) -> None:
     by_type(body)
-    _check_by_schema(schema, body)
+    by_schema(body)
+
+
+def _bare(annotation: Any) -> Any:
+    """`Annotated[str, "what it is"]` is a `str`, unless a note constrains it."""
+    if get_origin(annotation) is not Annotated:
+        return annotation
+    base, *notes = get_args(annotation)
+    read = read_notes(notes)
+    return annotation if read.bounds or read.beyond is not None else base
 
 
 # The common results are joined from their parts. They look as if they had been encoded, and every
@@ -198,6 +225,18 @@ def _scalar(body: bytes, revision: Revision) -> bytes:
 
 def _text_only(text: bytes) -> bytes:
     return b"".join((_HEAD, text, b"}]}"))
+
+
+def _moved(schema: Any, to: str) -> Any:
+    """A schema that is now elsewhere: what refers to its root refers to there."""
+    if isinstance(schema, list):
+        return [_moved(item, to) for item in schema]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: to + value[1:] if key == "$ref" and isinstance(value, str) else _moved(value, to)
+        for key, value in cast(Schema, schema).items()
+    }
 
 
 def _kind(value: Any) -> str:

@@ -111,10 +111,12 @@ Event: TypeAlias = Single | Batch
 class Blocking(Struct, gc=False):
     """Work that must not run on the loop: the runtime gives it a thread.
 
-    `inline` is the author's word that it only computes and may run where it is."""
+    `inline` is the author's word that it only computes and may run where it is. `always` is for
+    clean-up, which is due even if nobody wants the answer any more."""
 
-    work: Callable[[], Result]
+    work: Callable[[], Any]
     inline: bool = False
+    always: bool = False
 
 
 Outcome: TypeAlias = Result | Coroutine[Any, Any, Result] | Blocking
@@ -161,8 +163,7 @@ class Exchange(Protocol):
         """Wait for an outcome, but not for ever.
 
         Raises:
-            ToolError: it took longer. A coroutine is cancelled; a plain function cannot be, and
-                can see that it is overdue.
+            ToolError: it took longer. It is told so, and cleans up after itself in its own time.
         """
         ...
 

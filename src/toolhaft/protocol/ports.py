@@ -1,22 +1,10 @@
 """What the core needs from outside, as interfaces only."""
 
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias
 
-T = TypeVar("T")
-
-
-class Pass(Protocol):
-    """The right to be among the calls that run."""
-
-    def kept_for(self, work: Callable[[], T]) -> Callable[[], T]: ...
-
-
-class Gate(Protocol):
-    """Lets so many calls through at once."""
-
-    def enter(self) -> AbstractAsyncContextManager[Pass]: ...
+# Lets so many calls through at once.
+Gate: TypeAlias = AbstractAsyncContextManager[None]
 
 
 class Reader(Protocol):

@@ -16,7 +16,15 @@ from contextvars import copy_context
 from threading import get_ident
 from typing import Any, Protocol
 
-from ..errors import InternalError, InvalidRequest, McpError, ToolError, clipped, shown
+from ..errors import (
+    Cancelled,
+    InternalError,
+    InvalidRequest,
+    McpError,
+    ToolError,
+    clipped,
+    shown,
+)
 from ..protocol.calls import Blocking, Call, Handler, Outcome, Result
 from ..protocol.limits import Limits
 from ..protocol.peer import completed, failed, notice
@@ -93,7 +101,8 @@ class Running(Call, eq=False, kw_only=True):
     async def settle(self, outcome: Outcome) -> Result:
         """Wait for an outcome, wherever it is computed."""
         if isinstance(outcome, Blocking):
-            return await self._driver.on_thread(outcome)
+            value: Result = await self._driver.on_thread(self, outcome)
+            return value
         if isinstance(outcome, _RESULT):
             return outcome
         return await outcome
@@ -102,15 +111,53 @@ class Running(Call, eq=False, kw_only=True):
         self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
     ) -> Result:
         """Wait for an outcome, but not for ever."""
-        deadline = asyncio.timeout(seconds)
+        task = self._driver.spawn(outcome)
         try:
-            async with deadline:
-                return await outcome
-        except TimeoutError:
-            if not deadline.expired():
-                raise
-            self.overdue = True
-            raise ToolError(f"{what} took longer than {seconds:g} s") from None
+            await asyncio.wait([task], timeout=seconds)
+        except asyncio.CancelledError:
+            task.cancel()
+            await _end_of(task)
+            raise
+        if task.done():
+            value: Result = task.result().value()
+            return value
+        self.overdue = True
+        task.cancel()
+        raise ToolError(f"{what} took longer than {seconds:g} s")
+
+
+class Ended:
+    """How something ended. Raising SystemExit and its like would end a task's loop, too."""
+
+    __slots__ = ("_error", "_value")
+
+    def __init__(self, value: Any = None, error: BaseException | None = None) -> None:
+        self._value = value
+        self._error = error
+
+    def value(self) -> Any:
+        """What it gave; or else it raises what it raised."""
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+
+async def _guarded(outcome: Coroutine[Any, Any, Any]) -> Ended:
+    try:
+        return Ended(await outcome)
+    except BaseException as error:
+        return Ended(error=error)
+
+
+async def _end_of(future: "asyncio.Future[Any]") -> bool:
+    """Wait until it is done, whatever comes. Was there something to interrupt us?"""
+    interrupted = False
+    while not future.done():
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError:
+            interrupted = True
+    return interrupted
 
 
 class Driver:
@@ -126,6 +173,8 @@ class Driver:
         self._calls: dict[Hashable, Running] = {}
         # Those on a thread, until the thread is done with them, whether they are wanted or not.
         self._blocking: set[Running] = set()
+        # What has outlived its call, or may.
+        self._beside: set[asyncio.Task[Ended]] = set()
         self._quiet: asyncio.Future[None] | None = None
         self._soon: dict[Hashable, Callable[[], None]] = {}
         self._soon_lock = threading.Lock()
@@ -224,26 +273,37 @@ class Driver:
         else:
             self._complete(running, result)
 
-    async def on_thread(self, outcome: Blocking) -> Result:
-        """The result of plain work, for those who wait for it on the loop."""
-        done: asyncio.Future[Result] = self._loop.create_future()
+    async def on_thread(self, running: Running, outcome: Blocking) -> Any:
+        """The value of plain work, for those who wait for it on the loop.
+
+        Who is cancelled meanwhile goes on waiting, so that nothing is cleaned up that the thread
+        still uses; work that has not begun by then is not begun any more."""
+        if outcome.inline and self.is_here:
+            return outcome.work()
+        done: asyncio.Future[Ended] = self._loop.create_future()
         enter = copy_context().run
 
-        def settle(set_: Callable[[Any], None], value: Any) -> None:
-            if not done.done():
-                set_(value)
-
         def work() -> None:
-            answer: tuple[Callable[[Any], None], Any]
-            try:
-                answer = (done.set_result, enter(outcome.work))
-            except BaseException as error:
-                answer = (done.set_exception, _harmless(error))
+            ended = Ended(error=Cancelled())
+            if outcome.always or not (running.cancelled or running.overdue):
+                try:
+                    ended = Ended(enter(outcome.work))
+                except BaseException as error:
+                    ended = Ended(error=error)
             with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
-                self._loop.call_soon_threadsafe(settle, *answer)
+                self._loop.call_soon_threadsafe(done.set_result, ended)
 
         self._lane.submit(work)
-        return await done
+        if await _end_of(done):
+            raise asyncio.CancelledError
+        return done.result().value()
+
+    def spawn(self, outcome: Coroutine[Any, Any, Any]) -> "asyncio.Task[Ended]":
+        """Run something beside its call, which it may outlive."""
+        task = self._loop.create_task(_guarded(outcome))
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+        return task
 
     def _complete(self, running: Running, result: Result) -> None:
         try:
@@ -316,7 +376,12 @@ class Driver:
         for running in cancelled:
             if self._calls.pop(running.key, None) is running:
                 self._cancel(running)
+        for task in self._beside:
+            if not task.cancelling():
+                task.cancel()
         await self._pump.close(grace)
+        if self._beside:
+            await asyncio.wait(self._beside, timeout=grace)
         await self._be_quiet(grace)
 
     async def _be_quiet(self, seconds: float) -> None:
@@ -336,13 +401,3 @@ def told(call: Call) -> str:
     """A call, for the log: its method and what it is about."""
     about = getattr(call.params, "name", None) or getattr(call.params, "uri", None)
     return call.method if about is None else f"{call.method} {shown(about)}"
-
-
-def _harmless(error: BaseException) -> Exception:
-    """An error that a future and a loop can carry: SystemExit and its like would end the loop, and
-    StopIteration is refused."""
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):
-        return error
-    problem = RuntimeError(f"{type(error).__name__} was raised on a thread")
-    problem.__cause__ = error
-    return problem

@@ -92,7 +92,8 @@ class Pump(Generic[K]):
             coroutine.close()
         self._staged.clear()
         for task in self._tasks:
-            task.cancel()
+            if not task.cancelling():  # one that cleans up already is left to it
+                task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
 
