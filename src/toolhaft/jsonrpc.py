@@ -79,7 +79,12 @@ def decode(data: bytes) -> Decoded | list[Raw]:
         size += _ID + 2 + len(id_)
     if params is not UNSET:
         size += _PARAMS + len(params)
-    if size == len(data) and data.isascii() and _BACKSLASH not in data and not _digits(data):
+    if (
+        size == len(data)
+        and data.isascii()
+        and _BACKSLASH not in data
+        and (size <= _LONGEST_NUMBER or not _digits(data))
+    ):
         return message
     return _diagnose(data, message)
 
@@ -91,7 +96,7 @@ def encode(value: object) -> bytes:
 
 def _digits(data: bytes) -> bool:
     """May there be a number too long? A run of that length covers two samples in a row."""
-    return len(data) > _LONGEST_NUMBER and _TWO_DIGITS.search(data[::_STRIDE]) is not None
+    return _TWO_DIGITS.search(data[::_STRIDE]) is not None
 
 
 def _diagnose(data: bytes, message: Message | None = None) -> Decoded | list[Raw]:

@@ -32,6 +32,7 @@ from .notes import Notes, read_notes
 
 # What every decoder knows: nothing to translate and nothing to try.
 PLAIN = frozenset({str, int, float, bool, type(None), None, Any, object, list, dict, bytes})
+_SIMPLY: dict[Any, Any] = {**{plain: plain for plain in PLAIN}, object: Any, LiteralString: str}
 _BASES: tuple[Any, ...] = (str, int, float, dict, list, tuple)
 _UNIONS = (Union, types.UnionType)
 # What msgspec has no own idea of, and what is read instead.
@@ -79,7 +80,7 @@ def write_hook(value: Any) -> Any:
     if is_path(kind):
         return str(value)
     for base in _BASES:  # what is a str by another name is a str
-        if isinstance(value, base):
+        if isinstance(value, base) and kind is not base:
             return base(value)
     if models.is_model(kind):
         return models.dumped(value)
@@ -200,10 +201,11 @@ class _Translator:
         origin, args = get_origin(annotation), get_args(annotation)
         if origin is Annotated:  # whose notes may be anything
             return self._annotated(annotation, args[0], read_notes(args[1:]))
-        if annotation in PLAIN:
-            return Any if annotation is object else annotation
-        if annotation is LiteralString:
-            return str
+        try:
+            if annotation in _SIMPLY:
+                return _SIMPLY[annotation]
+        except TypeError:
+            raise TypeError(f"{annotation!r} is not a type") from None
         if isinstance(annotation, NewType):
             return self.of(annotation.__supertype__)
         alias = aliased(annotation)

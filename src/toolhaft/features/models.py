@@ -46,8 +46,9 @@ def schema_of_model(
 ) -> tuple[Schema, dict[str, Schema]]:
     """Its schema, lean as ours, and what has to be shared because it contains itself."""
     mode = "serialization" if serialized else "validation"
+    adapter = _adapter(annotation)
     try:
-        found: Schema = _adapter(annotation).json_schema(mode=mode)
+        found: Schema = adapter.json_schema(mode=mode)
     except import_module("pydantic").errors.PydanticInvalidForJsonSchema as error:
         raise TypeError(str(error).splitlines()[0]) from None
     shared: dict[str, Schema] = found.pop("$defs", {})

@@ -1,13 +1,19 @@
 """How values, kinds of values and names are spoken of, to a model that got one of them wrong."""
 
 import math
-from collections.abc import Iterable
-from typing import Any
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from ..errors import clipped
 
+# Where a value is: the place of what holds it, its name or position in there, and how deep it is.
+Path: TypeAlias = tuple[Any, str | int, int] | None
+Words: TypeAlias = str | Callable[[], str]
+
+NOTHING = object()
 NAMES = {
     "string": "a string",
     "integer": "an integer",
@@ -18,14 +24,56 @@ NAMES = {
     "object": "an object",
 }
 _MOST_CHOICES = 20
+_MOST_NAMES = 10
+# Whoever sends a longer name has not mistyped one.
+_LONGEST_NAME = 200
+_PLAIN = re.compile(r"[\w .,:;/+*()-]*", re.ASCII)
 _DASHES = {ord("-"): None, ord("_"): None}
 _KINDS: dict[type, str] = {str: "a string", int: "an integer", list: "an array", dict: "an object"}
+
+
+class Problem(NamedTuple):
+    """What is wrong and where; the words may be left to be found when they are shown."""
+
+    path: Path
+    words: Words
+    got: Any = NOTHING
+
+
+def line(problem: Problem, where: str) -> str:
+    """A problem of a value, or of something in a value, that has a name or none."""
+    path, words, got = problem
+    text = words if isinstance(words, str) else words()
+    if got is not NOTHING:
+        text += f", got {echo(got)}"
+    steps: list[str | int] = []
+    while path is not None:
+        path, step, _ = path
+        steps.append(step)
+    place = where
+    for step in reversed(steps):
+        place += _step(step, first=not place)
+    return f"{place}: {text}" if place else text
+
+
+def in_full(words: Words) -> str:
+    return words if isinstance(words, str) else words()
+
+
+def _step(step: str | int, *, first: bool) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    if len(step) <= 100 and (step.isidentifier() or re.fullmatch(r"[\w$@/+-]+", step)):
+        return step if first else f".{step}"
+    return echo(step) if first else f"[{echo(step)}]"
 
 
 def echo(value: Any) -> str:
     """A value as JSON on one line that is never long and hides nothing."""
     kind = value.__class__
     if kind is str:
+        if len(value) < 100 and _PLAIN.fullmatch(value):
+            return f'"{value}"'
         value = value[:300].encode("utf-8", "replace").decode()
     elif kind is float and not math.isfinite(value):
         return str(value)
@@ -45,8 +93,14 @@ def expected(kinds: Iterable[str | list[str]]) -> str:
     return f"expected {', '.join(others)} or {last}" if others else f"expected {last}"
 
 
+def wanted(kind: str | list[str], choices: list[Any]) -> str:
+    return one_of(choices) or expected([kind])
+
+
 def near_name(name: str, known: list[str]) -> str | None:
     """The name that was probably meant."""
+    if len(name) > _LONGEST_NAME:
+        return None
     plain = name.lower().translate(_DASHES)
     same = [other for other in known if other.lower().translate(_DASHES) == plain]
     near = (other for other in known if _differ_little(name, other))
@@ -75,3 +129,18 @@ def one_of(choices: list[Any]) -> str:
 
 def counted(number: float, thing: str) -> str:
     return f"{int(number)} {thing}" if number == 1 else f"{int(number)} {thing}s"
+
+
+def unknown(name: str, thing: str, known: Iterable[str], given: Iterable[str], *others: str) -> str:
+    """That there is no such member, and which one was meant or which there are.
+
+    Args:
+        given: the members that there are already, which can not have been meant.
+        others: what else is expected, in words.
+    """
+    near = near_name(name, [each for each in known if each not in given])
+    if near:
+        return f"unknown {thing}, did you mean {echo(near)}?"
+    names = [*known, *others]
+    more = ", …" if len(names) > _MOST_NAMES else ""
+    return f"unknown {thing}; expected {', '.join(names[:_MOST_NAMES]) or f'no {thing}s'}{more}"

@@ -95,10 +95,8 @@ class Peer:
 
     def _event(self, message: Message, principal: str | None) -> Single:
         id_, method = message.id, message.method
-        if method is UNSET:
-            return _answer(message)
-        if id_ is UNSET:
-            return _notice(method, message.params)
+        if id_ is UNSET or method is UNSET:
+            return _other(message)
         try:
             return self._call(id_, method, message.params, principal)
         except McpError as error:
@@ -187,6 +185,13 @@ def _fault(fault: Fault) -> Single:
     return Notice("") if error is None else Reply(failure(fault.id, error), error)
 
 
+def _other(message: Message) -> Single:
+    """A message that is no request."""
+    if message.method is UNSET:
+        return _answer(message)
+    return _notice(message.method, message.params)
+
+
 def _answer(message: Message) -> Single:
     if message.id is UNSET:
         return Notice("")
@@ -203,6 +208,6 @@ def _notice(method: str, raw: Raw | UnsetType) -> Single:
         return Notice(method)
     try:
         cancelled = _cancelled.decode(raw)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return Notice(method)
     return Notice(method) if cancelled.request_id is UNSET else Cancel(cancelled.request_id)

@@ -60,6 +60,8 @@ class Descriptors:
 
 
 _taken: Descriptors | None = None
+# Is this process a fork of the one that serves?
+forked = False
 
 
 def take() -> Descriptors:
@@ -88,18 +90,10 @@ def take() -> Descriptors:
 
 def _disown() -> None:
     """A tool that forks makes a second server; the copy must neither read nor write the wire."""
-    global _forked
-    _forked = True
+    global forked
+    forked = True
     if _taken is not None:
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, _taken.input)
         os.dup2(null, _taken.output)
         os.close(null)
-
-
-_forked = False
-
-
-def is_copy() -> bool:
-    """Is this process a fork of the one that serves?"""
-    return _forked

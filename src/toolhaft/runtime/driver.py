@@ -29,7 +29,7 @@ from ..protocol.calls import Blocking, Call, Handler, Outcome, Result
 from ..protocol.limits import Limits
 from ..protocol.peer import completed, failed, notice
 from ..types.wire import Wire
-from .descriptors import is_copy
+from . import descriptors
 from .lane import Lane
 from .pump import Pump
 
@@ -325,7 +325,7 @@ class Driver:
 
     def _end(self, running: Running, frame: bytes | None, error: McpError | None) -> None:
         """The call is over: forget it, and give its answer unless nobody wants it any more."""
-        if is_copy():  # the tool has forked; the other process is the server
+        if descriptors.forked:  # by the tool; the other process is the server
             os._exit(0)
         running.over = True
         # Whoever takes it out gives its answer: this thread, or the loop that cancels it meanwhile.
@@ -337,7 +337,7 @@ class Driver:
             self._loop.call_soon_threadsafe(self._settle_quiet)
 
     def _waits(self, running: Running, task: "asyncio.Task[None]") -> None:
-        if is_copy():
+        if descriptors.forked:
             os._exit(0)
         running.task = task
         if running.cancelled:

@@ -66,12 +66,15 @@ class Pump(Generic[K]):
     def start(self, key: K, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Begin a coroutine: now, or, if that cannot be, in the next turn of the loop."""
         task = self._parked
-        if task is None or asyncio.current_task(self._loop) is not None:
-            self._staged.append((key, coroutine))
-            self._wake_up()
+        if task is None:
+            self._stage(key, coroutine)
             return
         enter = copy_context().run
-        _enter_task(self._loop, task)
+        try:
+            _enter_task(self._loop, task)
+        except RuntimeError:  # we are in a task, and cannot be another one at the same time
+            self._stage(key, coroutine)
+            return
         try:
             waiting = enter(coroutine.send, None)
         except StopIteration as stop:
@@ -84,6 +87,10 @@ class Pump(Generic[K]):
             self._wake_up()
         finally:
             _leave_task(self._loop, task)
+
+    def _stage(self, key: K, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._staged.append((key, coroutine))
+        self._wake_up()
 
     async def close(self, seconds: float) -> None:
         """Cancel whatever still runs, and wait a moment for it to be over."""

@@ -230,7 +230,9 @@ class Input:
                 return
             except OSError:
                 data = b""
-            self._take(data)
+            self._chunk = _LARGE_CHUNK if len(data) >= _CHUNK else _CHUNK
+            self._framer.feed(data)
+            self.at_end = not data
         self.serve()
         if not data and not self._framer.frames:
             self._loop.call_soon_threadsafe(self._end)
@@ -255,11 +257,6 @@ class Input:
         self.serving = False
         if output.left is not None and output.full and not self._paused:
             self._loop.call_soon_threadsafe(self._pause)
-
-    def _take(self, data: bytes) -> None:
-        self._chunk = _LARGE_CHUNK if len(data) >= _CHUNK else _CHUNK
-        self._framer.feed(data)
-        self.at_end = not data
 
     def _pause(self) -> None:
         if not self._output.full:
