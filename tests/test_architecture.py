@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "runtime": {"words", "protocol"},
     "face": {"words", "protocol", "features", "runtime"},
 }
-WORDS = {"errors", "jsonrpc", "types"}
+WORDS = {"errors", "jsonrpc", "patterns", "types"}
 # What waits, or gives another answer the next time it is asked.
 WAITS = {
     "anyio", "asyncio", "concurrent", "fcntl", "io", "multiprocessing", "os", "pathlib", "queue",

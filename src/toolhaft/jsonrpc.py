@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from .errors import InvalidRequest, McpError, ParseError, clipped, shown
+from .patterns import pattern
 
 Id: TypeAlias = int | str
 RawField: TypeAlias = Raw | UnsetType
@@ -49,13 +50,13 @@ _ID, _PARAMS = len(b',"id":'), len(b',"params":')
 # CPython refuses to convert longer numbers, and so do we, wherever they stand.
 _LONGEST_NUMBER = 4300
 _STRIDE = _LONGEST_NUMBER // 2
-_TWO_DIGITS = re.compile(rb"[0-9]{2}")
+_TWO_DIGITS = pattern(rb"[0-9]{2}")
 _BACKSLASH = 0x5C
 
 # How far a broken text is searched for its id, and how large an envelope may be.
 _SALVAGE = 65536
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]:"]', re.DOTALL)
-_ID_VALUE = re.compile(rb'\s*(-?(?:0|[1-9][0-9]{0,4299})|"(?:[^"\\]|\\.)*+")\s*[,}]', re.DOTALL)
+_TOKEN = pattern(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]:"]', re.DOTALL)
+_ID_VALUE = pattern(rb'\s*(-?(?:0|[1-9][0-9]{0,4299})|"(?:[^"\\]|\\.)*+")\s*[,}]', re.DOTALL)
 
 Decoded: TypeAlias = Message | Fault
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol, TypeAlias, cast, runtime_checkable
 
 from msgspec import UNSET, UnsetType
 
+from ..patterns import pattern
 from ..types.content import (
     AudioContent,
     BlobContents,
@@ -53,7 +54,7 @@ class PathLike(Protocol):
 Source: TypeAlias = Bytes | str | PathLike
 
 WIRE_BLOCKS = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
-_URL = re.compile(r"(?:https?|file|ftp)://|data:", re.IGNORECASE)
+_URL = pattern(r"(?:https?|file|ftp)://|data:", re.IGNORECASE)
 
 
 class Block:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from ..patterns import pattern
+
 _BLOCK = "mcp parameters:"
 # Every section holds one of these; most docstrings hold none, and are done in no time.
 _MARKERS = (
@@ -16,20 +18,20 @@ _MARKERS = (
 )
 # Possessive wherever two parts could share a text, so that nothing is read twice.
 _TITLES = r"(?:keyword |other )?(?:arg(?:ument)?s|param(?:eter)?s)|(?:return|yield|raise)s?|warns"
-_TITLE = re.compile(rf"(?:{_TITLES}):?")
+_TITLE = pattern(rf"(?:{_TITLES}):?")
 _FIELDS = r"param(?:eter)?|arg(?:ument)?|key(?:word)?|r?type|(?:return|yield|raise)s?"
-_FIELD = re.compile(rf":(?:{_FIELDS}|except(?:ion)?)(?!\w)[^:]*+:")
+_FIELD = pattern(rf":(?:{_FIELDS}|except(?:ion)?)(?!\w)[^:]*+:")
 _DESCRIBING = ("arg", "param", "keyword", "other", ":arg", ":param", ":key")
-_ENTRY = re.compile(r"[^\s,:(]++(?:\s*+,\s*+[^\s,:(]++)*+\s*+[(:]")
+_ENTRY = pattern(r"[^\s,:(]++(?:\s*+,\s*+[^\s,:(]++)*+\s*+[(:]")
 # By style: the lines of the title, how an entry begins, and its names and text.
 _FORMS = {
-    "google": (1, _ENTRY, re.compile(r"([^:(]*+)(?:\(.*?\)\s*+(?=:))?:(.*)", re.DOTALL)),
-    "numpy": (2, re.compile(""), re.compile(r"([^:\n]*+)[^\n]*+(.*)", re.DOTALL)),
-    "sphinx": (0, _FIELD, re.compile(r"\s*+:\w++(?:\s++([^\s:]++))*+\s*+:(.*)", re.DOTALL)),
+    "google": (1, _ENTRY, pattern(r"([^:(]*+)(?:\(.*?\)\s*+(?=:))?:(.*)", re.DOTALL)),
+    "numpy": (2, pattern(""), pattern(r"([^:\n]*+)[^\n]*+(.*)", re.DOTALL)),
+    "sphinx": (0, _FIELD, pattern(r"\s*+:\w++(?:\s++([^\s:]++))*+\s*+:(.*)", re.DOTALL)),
 }
-_BARE = re.compile(r"[^\s:-]++[^:-]*+(?:-|:.)")
-_DEFINITION = re.compile(r"(?: {2,4}+([^\s-]++)[ \t]*+-| {6,}+)(.*)")
-_LITERAL = re.compile(r"\s|[-*+] |\d++[.)] |\||[-=~]{3,}+$")
+_BARE = pattern(r"[^\s:-]++[^:-]*+(?:-|:.)")
+_DEFINITION = pattern(r"(?: {2,4}+([^\s-]++)[ \t]*+-| {6,}+)(.*)")
+_LITERAL = pattern(r"\s|[-*+] |\d++[.)] |\||[-=~]{3,}+$")
 
 
 class Docstring(NamedTuple):

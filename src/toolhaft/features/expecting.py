@@ -1,21 +1,21 @@
 """What the makers of content expect of their arguments, and how they say so."""
 
-import re
 from collections.abc import Sequence
 from typing import TypeAlias, TypeVar
 
 from msgspec import UNSET, UnsetType
 
+from ..patterns import pattern
 from ..types.content import Annotations, Role
 
 T = TypeVar("T")
 
 Bytes: TypeAlias = bytes | bytearray | memoryview
 BYTES = (bytes, bytearray, memoryview)
-SEPARATORS = re.compile(r"[/\\]")
+SEPARATORS = pattern(r"[/\\]")
 _ROLES = ("user", "assistant")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:\s*;.*)?")
+_SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_MEDIA_TYPE = pattern(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:\s*;.*)?")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _LONGEST_REPR = 40
 

@@ -1,6 +1,5 @@
 """The ordered store behind every list: stable pages, and one place that knows of changes."""
 
-import re
 import threading
 from collections.abc import Callable, Iterator, Sized
 from typing import Generic, TypeVar
@@ -9,6 +8,7 @@ from msgspec import UNSET
 
 from ..errors import InvalidParams, MethodNotFound, shown
 from ..jsonrpc import encode
+from ..patterns import pattern
 from ..protocol.calls import Exchange
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
@@ -19,7 +19,7 @@ T = TypeVar("T")
 # Encoded pages kept per list: every revision's first pages, with room to spare.
 _KEPT_PAGES = 64
 _NAMED = 10
-_CURSOR = re.compile(r"(?P<what>[a-z]+)-(?P<ordinal>[0-9a-f]{1,16})")
+_CURSOR = pattern(r"(?P<what>[a-z]+)-(?P<ordinal>[0-9a-f]{1,16})")
 
 
 def require(collection: Sized, what: str) -> None:

@@ -1,6 +1,5 @@
 """`resources/list`, `resources/templates/list` and `resources/read`."""
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn, cast
@@ -8,6 +7,7 @@ from typing import Any, NoReturn, cast
 from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, NotFound, shown
+from ..patterns import pattern
 from ..protocol.calls import Exchange, Outcome
 from ..protocol.revisions import Revision
 from ..protocol.uritemplate import Template
@@ -28,8 +28,8 @@ from .registry import Registry, require
 from .signature import BadArguments, Signature
 
 # A value that climbs: a segment of dots, an absolute path, a drive, or a byte that ends a C string.
-_CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:|\0")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_CLIMBS = pattern(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:|\0")
+_SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTENTS = (TextContents, BlobContents)
 _CONTENTS_LIKE = (*_CONTENTS, Contents, str, bytes)
 _LONGEST_URI = 8192

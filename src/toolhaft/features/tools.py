@@ -1,6 +1,5 @@
 """`tools/list` and `tools/call`."""
 
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, McpError, ToolError, shown
+from ..patterns import pattern
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from ..protocol.revisions import Revision
 from ..types.content import TextContent
@@ -24,7 +24,7 @@ from .signature import BadArguments, Signature
 from .values import Output
 
 # "Tool names SHOULD be between 1 and 128 characters" of these; some clients refuse others.
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_NAME = pattern(r"[A-Za-z0-9_.-]{1,128}")
 
 Mask = Callable[[str, BaseException], str]
 

@@ -28,7 +28,6 @@ _MOST_NAMES = 10
 # Whoever sends a longer name has not mistyped one.
 _LONGEST_NAME = 200
 _PLAIN = re.compile(r"[\w .,:;/+*()-]*", re.ASCII)
-_DASHES = {ord("-"): None, ord("_"): None}
 _KINDS: dict[type, str] = {str: "a string", int: "an integer", list: "an array", dict: "an object"}
 
 
@@ -48,11 +47,11 @@ def line(problem: Problem, where: str) -> str:
         text += f", got {echo(got)}"
     steps: list[str | int] = []
     while path is not None:
-        path, step, _ = path
-        steps.append(step)
+        steps.append(path[1])
+        path = path[0]
     place = where
-    for step in reversed(steps):
-        place += _step(step, first=not place)
+    while steps:
+        place += _step(steps.pop(), first=not place)
     return f"{place}: {text}" if place else text
 
 
@@ -101,18 +100,26 @@ def near_name(name: str, known: list[str]) -> str | None:
     """The name that was probably meant."""
     if len(name) > _LONGEST_NAME:
         return None
-    plain = name.lower().translate(_DASHES)
-    same = [other for other in known if other.lower().translate(_DASHES) == plain]
-    near = (other for other in known if _differ_little(name, other))
-    return same[0] if same else next(near, None)
+    plain = _plain(name)
+    for other in known:
+        if _plain(other) == plain:
+            return other
+    for other in known:
+        if abs(len(name) - len(other)) <= 2 and _differ_little(name, other):
+            return other
+    return None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
 
 
 def _differ_little(one: str, other: str) -> bool:
     """Is all that is between the same beginning and the same end at most two characters?"""
-    if min(len(one), len(other)) <= 2 or abs(len(one) - len(other)) > 2:
+    if len(one) <= 2 or len(other) <= 2:
         return False
-    same = 0
-    while one[same : same + 1] == other[same : same + 1] != "":
+    same, shorter = 0, min(len(one), len(other))
+    while same < shorter and one[same] == other[same]:
         same += 1
     one, other = one[same:], other[same:]
     while one and other and one[-1] == other[-1]:

@@ -9,10 +9,12 @@ import re
 from collections import deque
 from typing import Literal, TypeAlias
 
+from ..patterns import pattern
+
 FramingName: TypeAlias = Literal["auto", "lines", "content-length"]
 
-_HEADER = re.compile(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
-_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*", re.IGNORECASE)
+_HEADER = pattern(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
+_LENGTH = pattern(rb"content-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*", re.IGNORECASE)
 # What may stand around a message on its line.
 _BLANK = b" \t\r"
 _LONG = 4096

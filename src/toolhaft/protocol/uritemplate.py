@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from ..patterns import pattern
+
 _SEGMENT = "([^/?#]*{lazy})"
 _PARAMETER = "(?:=([^/?#]*{lazy}))?"
 _SEGMENTS = "((?:/[^?#]*)?)"
@@ -36,12 +38,12 @@ _OPERATORS = {
 }
 _EXPLODED = {"/": _Operator("/", "/", _SEGMENTS), "?": _OPERATORS["?"], "&": _OPERATORS["&"]}
 _RESERVED = ":/?#[]@!$&'()*+,;="
-_SCHEME = re.compile(r"\A[A-Za-z][A-Za-z0-9+.\\-]*:")  # with a backslash: of an escaped literal
-_EXPRESSION = re.compile(r"(\{[^{}]*\})")
-_NAME = re.compile(r"(?:\w|%[0-9A-Fa-f]{2})(?:\.?(?:\w|%[0-9A-Fa-f]{2}))*", re.ASCII)
-_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_NOT_LITERAL = re.compile(r"[^!#-;=?-\[\]_a-z~]|" + _STRAY_PERCENT.pattern)
-_QUERY_IN_PLACE = re.compile(
+_SCHEME = pattern(r"\A[A-Za-z][A-Za-z0-9+.\\-]*:")  # with a backslash: of an escaped literal
+_EXPRESSION = pattern(r"(\{[^{}]*\})")
+_NAME = pattern(r"(?:\w|%[0-9A-Fa-f]{2})(?:\.?(?:\w|%[0-9A-Fa-f]{2}))*", re.ASCII)
+_STRAY_PERCENT = pattern(r"%(?![0-9A-Fa-f]{2})")
+_NOT_LITERAL = pattern(r"[^!#-;=?-\[\]_a-z~]|%(?![0-9A-Fa-f]{2})")
+_QUERY_IN_PLACE = pattern(
     r"(?:(?!\{&)[^?#])*"  # the path
     r"(?:\{\?|\?[^{}#]*\{&)[^{}]*\}(?:\{&[^{}]*\})*"  # {?x}{&y} or ?a=b{&x}{&y}
     r"(?:(?:#|\{#)(?!.*\{[?&]).*)?"  # the fragment
