@@ -1,11 +1,13 @@
 """A value against a schema: every form of message, word by word."""
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
 
 from toolhaft.features.checker import problems
+from toolhaft.features.jsonvalues import unpacked
 
 INTEGER: dict[str, Any] = {"type": "integer"}
 
@@ -362,7 +364,7 @@ def test_a_schema_that_multiplies_itself_comes_to_an_end() -> None:
     levels = {str(level): {"anyOf": [{"$ref": f"#/$defs/{level + 1}"}] * 3} for level in range(20)}
     schema = {"$ref": "#/$defs/0", "$defs": {**levels, "20": INTEGER}}
 
-    assert problems("x", schema) == ["nested too deeply to be checked"]
+    assert problems("x", schema) == ['expected an integer, got "x"']
     assert problems(1, schema) == []
 
 
@@ -495,3 +497,237 @@ def test_leniency_does_not_make_two_forms_of_one() -> None:
 def test_formats_are_read_as_leniently_as_msgspec_does(name: str, value: Any) -> None:
     assert of({"type": "string", "format": name}, value, lenient=True) == []
     assert of({"type": "string", "format": name}, "x", lenient=True) != []
+
+
+# What strangers send. Most of these would take minutes if the work were not bounded.
+
+
+def nested(value: Any, levels: int, **more: Any) -> Any:
+    for _ in range(levels):
+        value = {**more, "a": value}
+    return value
+
+
+def recursive(*forms: dict[str, Any]) -> dict[str, Any]:
+    """Objects whose `a` is again one of these forms."""
+    each = [{"type": "object", "required": ["a"], **form} for form in forms]
+    for form in each:
+        form["properties"] = {"a": {"$ref": "#/$defs/any"}, **form.get("properties", {})}
+    return {"$ref": "#/$defs/any", "$defs": {"any": {"anyOf": [*each, INTEGER]}}}
+
+
+@pytest.mark.parametrize("word", ["anyOf", "oneOf"])
+def test_alternatives_in_alternatives_do_not_multiply(word: str) -> None:
+    schema = recursive({"maxProperties": 3}, {"maxProperties": 2}, {"minProperties": 1})
+    schema["$defs"]["any"] = {word: schema["$defs"]["any"].pop("anyOf")}
+
+    assert problems(nested("x", 60), schema) == [
+        f'{".".join("a" * 60)}: expected an object or an integer, got "x"'
+    ]
+
+
+def test_alternatives_in_alternatives_are_decided_to_the_end() -> None:
+    schema = recursive({"maxProperties": 3}, {"maxProperties": 2})
+
+    assert problems(nested(1, 60), schema) == []
+    assert problems(nested(1.5, 60), schema) != []
+
+
+def test_a_string_is_read_once_whatever_may_be_in_it() -> None:
+    tags = [{"properties": {"k": {"const": tag}}, "required": ["a", "k"]} for tag in "bc"]
+    text = json.dumps({"q": ["x"] * 100_000}) + "x"
+
+    (tagged_line,) = problems(nested(text, 40, k="b"), recursive(*tags), lenient=True)
+    (line,) = problems(nested(text, 40), recursive({}, {}), lenient=True)
+
+    assert tagged_line == line
+    assert line.startswith(f'{".".join("a" * 40)}: expected an object or an integer, got "{{')
+
+
+def test_json_in_a_string_in_json_in_a_string_is_text() -> None:
+    schema = recursive({})
+
+    assert problems({"a": json.dumps({"a": 1})}, schema, lenient=True) == []
+    assert problems({"a": json.dumps({"a": '{"a": 1}'})}, schema, lenient=True) == [
+        r'a.a: expected an object or an integer, got "{\"a\": 1}"'
+    ]
+
+
+def test_strings_in_strings_are_not_unwrapped_for_ever() -> None:
+    text = "1"
+    for _ in range(18):
+        text = json.dumps({"a": text})
+
+    assert len(problems({"a": text}, recursive({}, {}), lenient=True)) == 1
+
+
+def test_what_is_not_told_is_not_looked_for() -> None:
+    numbers = {"type": "array", "items": INTEGER}
+    found = problems(["x"] * 1_000_000, numbers)
+
+    assert len(found) == 21
+    assert found[-1] == "… and more"
+
+
+def test_names_are_compared_only_for_what_is_told() -> None:
+    known: dict[str, Any] = {f"known{number}": {} for number in range(200)}
+    schema = {"properties": known, "additionalProperties": False}
+    found = problems({f"name{number}": 1 for number in range(300_000)}, schema)
+
+    assert len(found) == 21
+    assert found[0] == (
+        "name0: unknown argument; expected "
+        "known0, known1, known2, known3, known4, known5, known6, known7, known8, known9, …"
+    )
+    assert found[-1] == "… and more"
+    assert len(unknown("x" * 4_000_000, "y")[0]) < 1000
+
+
+def test_more_may_be_wrong_than_there_is_time_to_find() -> None:
+    choice = {"anyOf": [{"minimum": 1}, {"maximum": -1}]}
+    value: list[Any] = ["x", *[1] * 100_000, "x"]
+
+    assert problems(value, {"items": {"type": "integer", **choice}}) == [
+        '[0]: expected an integer, got "x"',
+        "… and perhaps more",
+    ]
+
+
+def test_what_is_refused_already_is_not_searched_for_long() -> None:
+    value: list[Any] = [*[1] * 100_000, "x"]
+    schema = {"items": {"type": "integer", "minimum": 1}}
+
+    assert problems(value, schema, refused=True) == []
+    assert problems(value, schema) == ['[100000]: expected an integer, got "x"']
+    assert problems(["x"], schema, refused=True) == ['[0]: expected an integer, got "x"']
+
+
+def test_an_explanation_that_takes_too_long_is_a_short_one() -> None:
+    wide = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+    forms = [{**wide, "minItems": 1}, {**wide, "minItems": 2}]
+    value: list[Any] = [*[1] * 60_000, "x"]
+
+    (line, more) = of({"anyOf": forms}, value)
+
+    assert line.startswith("a: must fit one of 2 forms, got [1,1,1")
+    assert more == "… and perhaps more"
+
+
+@pytest.mark.parametrize(
+    ("items", "item"),
+    [
+        ({"anyOf": [{"type": "string"}, INTEGER]}, 1),
+        ({"anyOf": [{"type": "string", "maxLength": 1}, {"type": "number", "minimum": 0}]}, 1),
+        ({"$ref": "#/$defs/whole"}, 1),
+        ({"$ref": "#/$defs/whole", "description": "a number"}, 1),
+        ({"type": ["array", "null"], "items": {"$ref": "#/$defs/whole"}}, [1, 2]),
+        ({"enum": list(range(2000))}, 1999),
+    ],
+)
+def test_a_large_value_that_fits_is_never_refused(items: dict[str, Any], item: Any) -> None:
+    schema = {"items": items, "$defs": {"whole": INTEGER}}
+    value = [item] * 260_000
+
+    assert problems(value, schema) == []
+    assert problems([*value, False], schema)[0].startswith("[260000]")
+
+
+def test_json_in_a_string_is_checked_to_its_end() -> None:
+    schema = {"type": "array", "items": {"type": "integer", "minimum": 1}}
+
+    assert of(schema, json.dumps([1] * 200_000), lenient=True) == []
+    assert of(schema, json.dumps([*[1] * 200_000, 0]), lenient=True) == [
+        "a[200000]: must be at least 1, got 0"
+    ]
+
+
+def test_depth_is_that_of_the_value() -> None:
+    named = {"$ref": "#/$defs/next", "description": "the next one"}
+    schema = {
+        "$ref": "#/$defs/next",
+        "$defs": {
+            "next": {
+                "type": "object",
+                "properties": {"a": {"anyOf": [named, {"type": "null"}]}},
+                "required": ["a"],
+            }
+        },
+    }
+    short = {"properties": {"a": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}}
+
+    assert problems(nested(None, 120), schema) == []
+    assert problems(nested(None, 200), short) == []
+    assert problems(nested(None, 201), short) == ["nested too deeply to be checked"]
+    assert problems(nested(None, 900), schema) == ["nested too deeply to be checked"]
+
+
+def test_a_pattern_that_python_cannot_read_is_passed_over() -> None:
+    letters = r"^\p{L}+$"
+
+    assert of({"type": "string", "pattern": letters, "maxLength": 1}, "xy") == [
+        "a: must have at most 1 character, got 2"
+    ]
+    assert (
+        of({"patternProperties": {letters: INTEGER}, "additionalProperties": False}, {"b": 1}) == []
+    )
+    assert problems(["x"] * 100_000, {"items": {"pattern": letters}}) == []
+
+
+def test_a_discriminator_is_an_annotation() -> None:
+    mapping = {"circle": "#/$defs/Circle", "square": "#/$defs/Square"}
+    shapes = {
+        "oneOf": SHAPES["anyOf"],
+        "discriminator": {"mapping": mapping, "propertyName": "kind"},
+    }
+
+    assert of(shapes, {"kind": "circle", "radius": 1}) == []
+    assert of(shapes, {"kind": "circle"}) == ["a.radius: missing"]
+    assert of(shapes, {"kind": "star"}) == ['a.kind: must be one of "circle", "square", got "star"']
+
+
+def test_the_same_value_in_two_places_is_told_of_twice() -> None:
+    shared = {"a": "x"}
+
+    assert problems([shared, shared], {"items": recursive({}, {}), **recursive({})}) == [
+        '[0].a: expected an object or an integer, got "x"',
+        '[1].a: expected an object or an integer, got "x"',
+        'expected an object or an integer, got [{"a":"x"},{"a":"x"}]',
+    ]
+
+
+# What strings hold
+
+
+def unpack(value: Any, member: Any, **more: Any) -> Any:
+    schema = {"type": "object", "properties": {"a": member}, **more}
+    return unpacked({"a": value}, schema, schema)["a"]
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "seen"),
+    [
+        ({"type": "object"}, '{"b": 1}', {"b": 1}),
+        ({"type": "array", "items": INTEGER}, "[1]", [1]),
+        ({"type": "array", "items": {"type": "object"}}, ["{}", "x"], [{}, "x"]),
+        ({"anyOf": [{"type": "array"}, {"type": "null"}]}, "[1]", [1]),
+        ({"$ref": "#/$defs/list"}, "[1]", [1]),
+        ({"type": ["array", "string"]}, "[1]", "[1]"),
+        ({"type": "array", "items": {"type": "array"}}, '["[1]"]', ["[1]"]),
+        ({"type": "array"}, "[1]x", "[1]x"),
+        ({"type": "array", "items": INTEGER}, ["[1]"], ["[1]"]),
+        (INTEGER, "[1]", "[1]"),
+        (True, "[1]", "[1]"),
+        ({"type": "array", "items": True}, ["[1]"], ["[1]"]),
+        ({"anyOf": [True, {"type": "array"}]}, 1, 1),
+        ({"$ref": "#/properties/a"}, "[1]", "[1]"),
+    ],
+)
+def test_json_takes_the_place_of_its_string(member: Any, value: Any, seen: Any) -> None:
+    assert unpack(value, member, **{"$defs": {"list": {"type": "array"}}}) == seen
+
+
+def test_what_is_too_deep_stays_a_string() -> None:
+    schema = {"type": "object", "properties": {"a": {"$ref": "#"}}}
+
+    assert unpacked(nested("{}", 100), schema, schema) == nested({}, 100)
+    assert unpacked(nested("{}", 400), schema, schema) == nested("{}", 400)

@@ -347,3 +347,19 @@ def test_what_is_accepted_can_be_checked() -> None:
     schema = check_schema({"type": "object", "required": ["a"]}, "x")
 
     assert problems({}, schema) == ["a: missing"]
+
+
+def test_what_is_accepted_is_decided_in_time() -> None:
+    again = {"type": "object", "properties": {"a": {"$ref": "#/$defs/any"}}, "required": ["a"]}
+    forms = [{**again, "minProperties": 1}, {**again, "maxProperties": 2}, {"type": "null"}]
+    schema = check_schema(
+        {"type": "object", "properties": again["properties"], "$defs": {"any": {"anyOf": forms}}},
+        "x",
+    )
+    fits: Any = None
+    breaks: Any = 1
+    for _ in range(60):
+        fits, breaks = {"a": fits}, {"a": breaks}
+
+    assert problems(fits, schema) == []
+    assert problems(breaks, schema) == [f"{'.'.join('a' * 60)}: expected an object or null, got 1"]

@@ -22,6 +22,8 @@ from toolhaft.features.kinds import convert, decoder_of, kind_of, put_defaults, 
 
 T = TypeVar("T")
 UserId = NewType("UserId", int)
+UserCount = NewType("UserCount", Annotated[int, annotated_types.Ge(1)])  # type: ignore[valid-newtype]
+Count = typing_extensions.TypeAliasType("Count", Annotated[int, annotated_types.Ge(1)])
 Endless = typing_extensions.TypeAliasType("Endless", "list[Endless]")
 
 
@@ -119,7 +121,6 @@ def read(annotation: Any, text: str, *, strict: bool = False) -> Any:
         Point,
         Plain,
         datetime.date,
-        UserId,
         set[str],
         Node,
     ],
@@ -152,6 +153,17 @@ def test_a_constraint_on_a_union_is_that_of_the_members_that_can_have_it() -> No
     assert read(annotation, "null") is None
     with pytest.raises(msgspec.ValidationError, match="Expected `int` >= 1"):
         read(annotation, "0")
+
+
+def test_a_new_type_is_what_it_is_made_of() -> None:
+    assert kind_of(UserId).native is int
+    assert kind_of(list[UserId]).native == list[int]
+    assert kind_of(UserCount).native == Annotated[int, msgspec.Meta(ge=1)]
+
+
+def test_an_alias_is_what_it_stands_for() -> None:
+    assert kind_of(Count).native == Annotated[int, msgspec.Meta(ge=1)]
+    assert kind_of(Count | None).native == Annotated[int, msgspec.Meta(ge=1)] | None
 
 
 def test_a_literal_string_is_a_string() -> None:

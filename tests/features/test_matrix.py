@@ -1808,7 +1808,7 @@ VALUES = [
         {1},
         "[1]",
         [1],
-        {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+        {"type": "array", "items": {"type": "integer"}},
     ),
     Value(
         "frozenset",
@@ -1816,7 +1816,7 @@ VALUES = [
         frozenset({"a"}),
         '["a"]',
         ["a"],
-        {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        {"type": "array", "items": {"type": "string"}},
     ),
     Value(
         "NamedTuple",
@@ -1840,7 +1840,7 @@ VALUES = [
         NOON,
         "2026-01-31T12:00:00Z",
         "2026-01-31T12:00:00Z",
-        {"type": "string", "format": "date-time"},
+        {"type": "string"},
     ),
     Value(
         "date",
@@ -1856,7 +1856,7 @@ VALUES = [
         datetime.time(12, 30, tzinfo=datetime.timezone.utc),  # noqa: UP017
         "12:30:00Z",
         "12:30:00Z",
-        {"type": "string", "format": "time"},
+        {"type": "string"},
     ),
     Value(
         "timedelta",
@@ -1864,7 +1864,7 @@ VALUES = [
         datetime.timedelta(hours=1, minutes=30),
         "PT5400S",
         "PT5400S",
-        {"type": "string", "format": "duration"},
+        {"type": "string"},
     ),
     Value(
         "UUID",
@@ -2520,7 +2520,7 @@ FAILED = [
     Failed("None for a dataclass", Point, None, "WrongResult", "Expected `object`, got `null`"),
     Failed("another Enum", Colour, "green", "WrongResult", "Invalid enum value 'green'"),
     Failed("short tuple", tuple[int, str], (1,), "WrongResult", "of length 2"),
-    Failed("half a model", Inner, {"n": "x"}, "WrongResult", "n: Input should be a valid integer"),
+    Failed("half a model", Inner, {"n": "x"}, "WrongResult", "result.n: expected an integer"),
     Failed("bound", Annotated[int, annotated_types.Ge(1)], 0, "WrongResult", "Expected `int` >= 1"),
     Failed(
         "bound inside",

@@ -79,7 +79,7 @@ def test_all_that_is_wrong_is_said_in_one_line() -> None:
 
 
 def test_what_is_no_object_is_no_model() -> None:
-    with pytest.raises(ValueError, match="Input should be a valid dictionary"):
+    with pytest.raises(ValueError, match="Input should be an object"):
         reader_of(Inner)(5)
 
 

@@ -74,10 +74,10 @@ PLAIN: list[tuple[Any, dict[str, Any]]] = [
     (None, {"type": "null"}),
     (Any, {}),
     (bytes, {"type": "string", "contentEncoding": "base64"}),
-    (datetime.datetime, {"type": "string", "format": "date-time"}),
+    (datetime.datetime, {"type": "string"}),
     (datetime.date, {"type": "string", "format": "date"}),
-    (datetime.time, {"type": "string", "format": "time"}),
-    (datetime.timedelta, {"type": "string", "format": "duration"}),
+    (datetime.time, {"type": "string"}),
+    (datetime.timedelta, {"type": "string"}),
     (uuid.UUID, {"type": "string", "format": "uuid"}),
     (decimal.Decimal, {"type": "string", "format": "decimal"}),
     (UserId, {"type": "integer"}),
@@ -89,14 +89,38 @@ def test_a_plain_type(annotation: Any, schema: dict[str, Any]) -> None:
     assert schema_of(annotation) == schema
 
 
+@pytest.mark.parametrize(
+    ("annotation", "schema"),
+    [
+        (datetime.datetime, {"type": "string", "format": "date-time"}),
+        (datetime.time, {"type": "string", "format": "time"}),
+        (datetime.timedelta, {"type": "string", "format": "duration"}),
+    ],
+)
+def test_only_who_gives_a_time_is_asked_for_its_format(
+    annotation: Any, schema: dict[str, Any]
+) -> None:
+    # Python's times may lack a zone, which the formats ask for.
+    assert schema_of(annotation, given=True) == schema
+    assert schema_of(annotation) == {"type": "string"}
+
+
+@pytest.mark.parametrize("annotation", [set[str], frozenset[str], collections.abc.Set[str]])
+def test_only_who_gives_a_set_is_asked_not_to_repeat(annotation: Any) -> None:
+    member = object_schema([("v", annotation, None, dataclasses.MISSING)], ["v"])["properties"]["v"]
+
+    assert member == {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    assert schema_of(annotation) == {"type": "array", "items": {"type": "string"}}
+
+
 COLLECTIONS: list[tuple[Any, dict[str, Any]]] = [
     (list, {"type": "array"}),
     (list[int], {"type": "array", "items": {"type": "integer"}}),
     (list[Any], {"type": "array"}),
     (list[list[str]], {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}),
     (collections.abc.Sequence[int], {"type": "array", "items": {"type": "integer"}}),
-    (set[str], {"type": "array", "items": {"type": "string"}, "uniqueItems": True}),
-    (frozenset[str], {"type": "array", "items": {"type": "string"}, "uniqueItems": True}),
+    (set[str], {"type": "array", "items": {"type": "string"}}),
+    (frozenset[str], {"type": "array", "items": {"type": "string"}}),
     (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}),
     (
         tuple[int, str],
@@ -221,21 +245,21 @@ def test_a_type_used_twice_is_written_twice() -> None:
     assert "$defs" not in schema
 
 
-def test_a_type_that_contains_itself_is_a_reference() -> None:
-    schema = schema_of(Node)
-
-    assert schema == {
-        "$ref": "#/$defs/Node",
-        "$defs": {
-            "Node": {
-                "type": "object",
-                "properties": {
-                    "value": {"type": "integer"},
-                    "next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]},
-                },
-                "required": ["value"],
-            }
+def test_a_type_that_contains_itself_is_a_reference_but_for_the_root() -> None:
+    node = {
+        "type": "object",
+        "properties": {
+            "value": {"type": "integer"},
+            "next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]},
         },
+        "required": ["value"],
+    }
+
+    assert schema_of(Node) == {**node, "$defs": {"Node": node}}
+    assert schema_of(list[Node]) == {
+        "type": "array",
+        "items": {"$ref": "#/$defs/Node"},
+        "$defs": {"Node": node},
     }
 
 

@@ -48,8 +48,6 @@ from .wording import (
 )
 
 _MOST_LINES = 20
-# Of more, those that need no look are passed over.
-_FEW = 16
 
 
 def problems(
@@ -258,7 +256,7 @@ def _items(run: Run, value: list[Any], each: Any, schema: Schema, path: Path) ->
     if each is False and len(value) > start:
         run.fail(path, f"must have at most {counted(start, 'item')}, got {len(value)}")
         return
-    plain, depth = run.shapes.plain_of(each) if len(value) > _FEW else (), inside(path)
+    plain, depth = run.shapes.plain_of(each), inside(path)
     for number in range(start, len(value)):
         if value[number].__class__ not in plain:
             run.check(value[number], each, (path, number, depth))
@@ -307,7 +305,7 @@ def _matching(run: Run, value: Schema, patterns: Schema, schema: Schema, path: P
 def _additional(run: Run, value: Schema, other: Any, schema: Schema, path: Path) -> None:
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     read = [run.shapes.pattern(pattern) for pattern in patterns]
-    plain, depth = run.shapes.plain_of(other) if len(value) > _FEW else (), inside(path)
+    plain, depth = run.shapes.plain_of(other), inside(path)
     for name, member in value.items():
         if name in known or member.__class__ in plain:
             continue

@@ -13,7 +13,7 @@ import msgspec
 from .explicit import resolve
 from .formats import FORMATS
 from .schema import Schema
-from .wording import NOTHING, Path, Problem, Words, echo, wanted
+from .wording import NAMES, NOTHING, Path, Problem, Words, echo, wanted
 
 # Problems are counted up to here.
 _MOST_FOUND = 100
@@ -32,6 +32,7 @@ _KINDS: dict[type, frozenset[str]] = {
     list: frozenset(["array"]),
     dict: frozenset(["object"]),
 }
+_CLASSES = {name: frozenset(c for c in _KINDS if name in _KINDS[c]) for name in NAMES}
 # In the order in which msgspec tries them.
 _LENIENT: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool, "null": None}
 _DEEPEST = 200
@@ -45,12 +46,6 @@ def is_a(value: Any, kind: str | list[str]) -> bool:
     if value.__class__ is float and value.is_integer():
         kinds = _KINDS[int]
     return kind in kinds if isinstance(kind, str) else not kinds.isdisjoint(kind)
-
-
-def classes_of(kind: str | list[str]) -> frozenset[type]:
-    """The classes whose every value is of a kind."""
-    named = {kind} if isinstance(kind, str) else set(kind)
-    return frozenset(each for each, kinds in _KINDS.items() if not kinds.isdisjoint(named))
 
 
 def size_of(value: Any) -> int:
@@ -259,8 +254,13 @@ class Shapes:
     def _plain_classes(self, schema: Any) -> frozenset[type]:
         if schema.__class__ is not dict or len(schema) != 1:
             return _NONE
-        if "type" in schema:
-            return classes_of(schema["type"])
+        kind = schema.get("type")
+        if kind is not None:
+            return (
+                _CLASSES[kind]
+                if isinstance(kind, str)
+                else _NONE.union(*(_CLASSES[k] for k in kind))
+            )
         return _NONE.union(*map(self.plain_of, schema.get("anyOf", ())))
 
     def _followed(self, schema: Any) -> Any:
@@ -414,11 +414,7 @@ class Run:
         return found
 
     def loosened(self, value: Any, schema: Schema) -> Any:
-        if not self.lenient:
-            return value
-        if value.__class__ is str:
-            self.budget -= len(value) >> 6
-        return loosened(value, schema, self.look_into)
+        return loosened(value, schema, self.look_into) if self.lenient else value
 
     def look_into(self, text: str) -> Any:
         """What a string holds as JSON. What is in strings in there is left alone."""
