@@ -14,6 +14,7 @@ Exception
     ├── InternalError           -32603
     ├── PromptError             -32603  a prompt's own «this did not work»
     ├── ResourceError                   a resource's; the author gives the code
+    ├── HeaderMismatch          -32020  a header does not repeat what the body says
     ├── MissingCapability       -32021  the client did not declare what the call needs
     └── UnsupportedVersion      -32022
 """
@@ -117,6 +118,19 @@ class ResourceError(McpError):
                 "code, such as -32050"
             )
         super().__init__(message, code=code, data=data)
+
+
+class HeaderMismatch(McpError):
+    """A header of the HTTP request does not repeat what the body says."""
+
+    code = -32020
+
+    def __init__(
+        self, name: str, sent: str | None, expected: str | None, why: str | None = None
+    ) -> None:
+        said = "is missing" if sent is None else f"is {shown(sent)}"
+        meant = "" if expected is None else f"; the body says {shown(expected)}"
+        super().__init__(f"Header mismatch: {name} {why or said}{meant}")
 
 
 class MissingCapability(McpError):

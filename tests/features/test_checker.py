@@ -656,6 +656,7 @@ def test_depth_is_that_of_the_value() -> None:
     short = {"properties": {"a": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}}
 
     assert problems(nested(None, 120), schema) == []
+    assert problems(nested(1, 150), recursive({}, {"minProperties": 1})) == []
     assert problems(nested(None, 200), short) == []
     assert problems(nested(None, 201), short) == ["nested too deeply to be checked"]
     assert problems(nested(None, 900), schema) == ["nested too deeply to be checked"]

@@ -1,6 +1,5 @@
 """What a docstring in any of four styles tells a model, and what it may look like otherwise."""
 
-
 import pytest
 
 from toolhaft.features.docstrings import Docstring, read

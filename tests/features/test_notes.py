@@ -123,7 +123,6 @@ def test_a_field_brings_its_default() -> None:
     "note",
     [
         annotated_types.Predicate(str.islower),
-        annotated_types.Timezone(None),
         pydantic.AfterValidator(abs),
         pydantic.BeforeValidator(abs),
         pydantic.StringConstraints(strip_whitespace=True),
@@ -156,3 +155,13 @@ def test_a_field_is_known_by_its_name_and_its_home() -> None:
     assert is_field(FieldInfo()) is False
     assert is_field(msgspec.Meta()) is False
     assert is_field(typing.Annotated[int, 1]) is False
+
+
+@pytest.mark.parametrize(("zone", "has_zone"), [(None, False), (..., True)])
+def test_a_zone_is_wanted_or_not(zone: Any, has_zone: bool) -> None:
+    assert read_notes([annotated_types.Timezone(zone)]).bounds == {"tz": has_zone}
+
+
+def test_a_certain_zone_cannot_be_enforced() -> None:
+    with pytest.raises(TypeError, match="is not enforced; use"):
+        read_notes([annotated_types.Timezone("UTC")])

@@ -95,11 +95,11 @@ def unpacked(value: Any, schema: Any, root: Schema, *, levels: int = _DEEPEST) -
         return value if is_text else held_by(value)
     if value.__class__ is dict and "properties" in schema:
         members: Schema = schema["properties"]
-        return {
-            name: unpacked(member, members[name], root, levels=levels - 1)
-            if name in members
-            else member
-            for name, member in value.items()
+        names = members if len(members) < len(value) else value
+        return value | {
+            name: unpacked(value[name], members[name], root, levels=levels - 1)
+            for name in names
+            if name in value and name in members
         }
     if value.__class__ is list and "items" in schema:
         each = _target(schema["items"], root)
@@ -240,7 +240,7 @@ class Shapes:
             tags = [_tags(each, tag) if tag is not None else [] for each in targets]
             if not all(isinstance(each, str) for those in tags for each in those):
                 tag = None  # "1" may be meant to be 1
-            followed = [self._followed(form) for form in listed]
+            followed = [self.followed(form) for form in listed]
             self._forms[id(listed)] = Forms(followed, targets, tag, tags)
         return self._forms[id(listed)]
 
@@ -248,7 +248,7 @@ class Shapes:
         """The classes whose every value fits, for a schema that asks for a kind and no more."""
         if id(schema) not in self._plain:
             self._plain[id(schema)] = _NONE
-            self._plain[id(schema)] = self._plain_classes(self._followed(schema))
+            self._plain[id(schema)] = self._plain_classes(self.followed(schema))
         return self._plain[id(schema)]
 
     def _plain_classes(self, schema: Any) -> frozenset[type]:
@@ -263,7 +263,7 @@ class Shapes:
             )
         return _NONE.union(*map(self.plain_of, schema.get("anyOf", ())))
 
-    def _followed(self, schema: Any) -> Any:
+    def followed(self, schema: Any) -> Any:
         """What a schema refers to, if that is all it does."""
         for _ in range(_MOST_HOPS):
             if schema.__class__ is not dict or len(schema) != 1 or "$ref" not in schema:
@@ -321,6 +321,8 @@ class Run:
         self.budget -= 1
         if self.budget < 0:
             self.overdraw()
+        if schema.__class__ is dict and "$ref" in schema:
+            schema = self.shapes.followed(schema)
         if schema.__class__ is bool:
             if not schema:
                 self.fail(path, "must not be given")

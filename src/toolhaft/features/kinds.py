@@ -32,8 +32,13 @@ from .notes import Notes, read_notes
 
 # What every decoder knows: nothing to translate and nothing to try.
 PLAIN = frozenset({str, int, float, bool, type(None), None, Any, object, list, dict, bytes})
-_SIMPLY: dict[Any, Any] = {**{plain: plain for plain in PLAIN}, object: Any, LiteralString: str}
-_BASES: tuple[Any, ...] = (str, int, float, dict, list, tuple)
+_SIMPLY: dict[Any, Any] = {
+    **{plain: plain for plain in PLAIN},
+    None: type(None),
+    object: Any,
+    LiteralString: str,
+}
+_BASES: tuple[Any, ...] = (str, int, float, bytes, dict, list, tuple)
 _UNIONS = (Union, types.UnionType)
 # What msgspec has no own idea of, and what is read instead.
 _LIKE: dict[Any, Any] = {Iterable: list, Iterator: list}
@@ -79,6 +84,8 @@ def write_hook(value: Any) -> Any:
     kind = cast(Any, type(value))
     if is_path(kind):
         return str(value)
+    if kind is range:
+        return list(value)
     for base in _BASES:  # what is a str by another name is a str
         if isinstance(value, base) and kind is not base:
             return base(value)
@@ -201,16 +208,9 @@ class _Translator:
         origin, args = get_origin(annotation), get_args(annotation)
         if origin is Annotated:  # whose notes may be anything
             return self._annotated(annotation, args[0], read_notes(args[1:]))
-        try:
-            if annotation in _SIMPLY:
-                return _SIMPLY[annotation]
-        except TypeError:
-            raise TypeError(f"{annotation!r} is not a type") from None
-        if isinstance(annotation, NewType):
-            return self.of(annotation.__supertype__)
-        alias = aliased(annotation)
-        if alias is not None:
-            return self._alias(annotation, alias)
+        named = self._named(annotation)
+        if named is not None:
+            return named
         if origin in _UNIONS:
             return self._union(args)
         if origin is Literal:
@@ -221,6 +221,19 @@ class _Translator:
         if origin in _LIKE:
             return _LIKE[origin][translated]
         return annotation if translated == args else origin[translated]
+
+    def _named(self, annotation: Any) -> Any:
+        """What is known by name, or is a name for something else; None if it is neither."""
+        try:
+            if annotation in _SIMPLY:
+                return _SIMPLY[annotation]
+        except TypeError:
+            if get_origin(annotation) is None:
+                raise TypeError(f"{annotation!r} is not a type") from None
+        if isinstance(annotation, NewType):
+            return self.of(annotation.__supertype__)
+        alias = aliased(annotation)
+        return None if alias is None else self._alias(annotation, alias)
 
     def _alias(self, annotation: Any, alias: Any) -> Any:
         if annotation in self._aliases:
@@ -280,6 +293,8 @@ class _Translator:
             self._look_into(args[0])
         elif isinstance(annotation, NewType):
             self._look_into(annotation.__supertype__)
+        elif (alias := aliased(annotation)) is not None:
+            self._look_into(alias)
         elif origin is not Literal:
             for arg in args:
                 self._look_into(arg)

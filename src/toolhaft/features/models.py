@@ -13,6 +13,12 @@ import msgspec
 Schema = dict[str, Any]
 
 
+# Python's times may lack a zone, and a set that is given as a list may have something twice.
+_NOT_PROMISED = [
+    ("format", "date-time"), ("format", "time"), ("format", "duration"), ("uniqueItems", True),
+]  # fmt: skip
+
+
 def is_model(kind: Any) -> bool:
     """Is this a class that pydantic validates: a model, or one of its dataclasses?"""
     return isinstance(kind, type) and "__pydantic_validator__" in vars(kind)
@@ -53,7 +59,7 @@ def schema_of_model(
         raise TypeError(str(error).splitlines()[0]) from None
     shared: dict[str, Schema] = found.pop("$defs", {})
     kept: dict[str, Schema] = {}
-    lean = _Lean(shared, kept).of(found)
+    lean = _Lean(shared, kept, serialized).of(found)
     return lean, kept
 
 
@@ -110,8 +116,11 @@ def or_null(schema: Schema) -> Schema:
 class _Lean:
     """Takes titles out, and puts definitions where they are used, but for recursion."""
 
-    def __init__(self, shared: dict[str, Schema], kept: dict[str, Schema]) -> None:
+    def __init__(
+        self, shared: dict[str, Schema], kept: dict[str, Schema], serialized: bool
+    ) -> None:
         self._shared = shared
+        self._serialized = serialized
         self._kept = kept
         self._inside: list[str] = []
 
@@ -129,11 +138,18 @@ class _Lean:
         lean: Schema = {
             key: self._member(key, value)
             for key, value in {**kind, **members}.items()
-            if not (key == "title" and isinstance(value, str))
-            and not (key == "default" and value is None)
-            and key != "discriminator"
+            if not self._is_noise(key, value)
         }
         return or_null(lean) if "anyOf" in lean else lean
+
+    def _is_noise(self, key: str, value: Any) -> bool:
+        if self._serialized and (key, value) in _NOT_PROMISED:
+            return True
+        return (
+            (key == "title" and isinstance(value, str))
+            or (key == "default" and value is None)
+            or key == "discriminator"
+        )
 
     def _member(self, key: str, value: Any) -> Any:
         if key in ("properties", "patternProperties"):

@@ -120,7 +120,11 @@ def _is_ours(constraint: Any) -> bool:
 
 def _read_annotated(note: Any, found: Notes) -> None:
     found.foreign = True
-    if hasattr(note, "documentation"):
+    if type(note).__name__ == "Timezone":
+        if note.tz not in (None, ...):
+            raise TypeError(f"{note!r} is not enforced; use Timezone(None) or Timezone(...)")
+        found.bounds["tz"] = note.tz is not None
+    elif hasattr(note, "documentation"):
         found.description = note.documentation
     elif not _take_bounds(note, found):
         found.beyond = note  # a predicate, or a time zone

@@ -18,6 +18,7 @@ from .depends import Dependency, Header
 from .fields import MISSING
 from .kinds import kind_of
 from .notes import is_field, read_notes
+from .schema import schema_of
 
 _KINDS = inspect.Parameter
 _MADE_BY_FIELD = (type(msgspec.field(default=0)), dataclasses.Field)
@@ -101,6 +102,7 @@ def parameters_of(function: Callable[..., Any], what: str) -> Parameters:
 
 def _headed(parameter: Parameter, header: Header, what: str) -> Headed:
     try:
+        schema_of(parameter.type, given=True)
         return Headed(parameter, header, kind_of(parameter.type).native)
     except TypeError as error:
         raise TypeError(f"{what}: parameter {parameter.name!r}: {error}") from None

@@ -121,11 +121,12 @@ def object_schema(
 
 def _put_default(member: Schema, default: object) -> None:
     try:
-        text = msgspec.json.encode(default, enc_hook=_plain, order="deterministic")
+        plain = msgspec.to_builtins(default, enc_hook=_plain, order="deterministic")
+        told = msgspec.json.decode(msgspec.json.encode(plain))
     except (TypeError, ValueError, OverflowError, RecursionError):
         return  # not a JSON value: the parameter is optional all the same
-    if text != b"null":  # which is what becomes of an infinity
-        member["default"] = msgspec.json.decode(text)
+    if told == plain:  # which an infinity is not
+        member["default"] = told
 
 
 def _plain(value: object) -> str:
@@ -170,7 +171,8 @@ class _Builder:
             if annotation in _PLAIN:
                 return self._plain(dict(_PLAIN[annotation]))
         except TypeError:
-            raise UnknownType(f"{annotation!r} is not a type") from None
+            if origin is None:
+                raise UnknownType(f"{annotation!r} is not a type") from None
         alias = aliased(annotation)
         if alias is not None:
             return self._of_alias(annotation, alias)
@@ -230,7 +232,8 @@ class _Builder:
         }
 
     def _union(self, args: tuple[Any, ...]) -> Schema:
-        members = [self._choice(arg) for arg in args]
+        tagged = sum(tag_of(arg) is not None for arg in args) > 1
+        members = [self._choice(arg, tagged) for arg in args]
         if {} in members:
             return {}
         if {"type": "integer"} in members and {"type": "number"} in members:
@@ -242,8 +245,8 @@ class _Builder:
             return {"type": [member["type"] for member in members]}
         return or_null({"anyOf": members})
 
-    def _choice(self, annotation: object) -> Schema:
-        self._tagged = True
+    def _choice(self, annotation: object, tagged: bool) -> Schema:
+        self._tagged = tagged and tag_of(annotation) is not None
         schema = self.of(annotation)
         self._tagged = False
         return schema
@@ -270,16 +273,19 @@ class _Builder:
         fields = fields_of(annotation)
         if fields is None:
             raise UnknownType(f"{_name(annotation)} cannot be described in JSON Schema")
+        if self._promised and hasattr(annotation, "__attrs_attrs__"):
+            _check_private(annotation, fields)
         if is_array(annotation):
             return self._of_array(fields)
         return self._of_fields(annotation, fields)
 
     def _of_model(self, annotation: Any) -> Schema:
         schema, shared = schema_of_model(annotation, serialized=self._promised)
-        for name in shared:
+        for name in list(shared):
             if shared[name] != self.shared.get(name, shared[name]):
                 new = f"{name}{len(self.shared) + 1}"
-                schema, shared = renamed(schema, name, new), renamed({**shared}, name, new)
+                schema, shared = _renamed(schema, name, new), _renamed(shared, name, new)
+                shared[new] = shared.pop(name)
         self.shared |= shared
         return schema
 
@@ -317,23 +323,28 @@ class _Builder:
         """A name for a type that contains itself: its own, unless another type has it."""
         if annotation not in self._names:
             name, others = _name(annotation), len(self._names)
-            taken = name in self._names.values()
+            taken = name in self._names.values() or name in self.shared
             self._names[annotation] = f"{name}{others + 1}" if taken else name
         return self._names[annotation]
+
+
+def _check_private(kind: Any, fields: Sequence[Field]) -> None:
+    for field in fields:
+        if field.name.startswith("_"):
+            raise UnknownType(f"{_name(kind)}.{field.name} is private, and attrs keeps it so")
 
 
 def _is_closed(kind: Any) -> bool:
     return bool(kind.__struct_config__.forbid_unknown_fields)
 
 
-def renamed(schema: Any, old: str, new: str) -> Any:
+def _renamed(schema: Any, old: str, new: str) -> Any:
     """A schema in which something shared has another name."""
     if isinstance(schema, list):
-        return [renamed(item, old, new) for item in schema]  # pyright: ignore[reportUnknownVariableType]
+        return [_renamed(item, old, new) for item in schema]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(schema, dict):
         return f"#/$defs/{new}" if schema == f"#/$defs/{old}" else schema
-    members = cast(Schema, schema)
-    return {new if key == old else key: renamed(value, old, new) for key, value in members.items()}
+    return {key: _renamed(value, old, new) for key, value in cast(Schema, schema).items()}
 
 
 def _choices(values: tuple[Any, ...]) -> Schema:

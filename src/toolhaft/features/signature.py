@@ -9,6 +9,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -27,6 +28,8 @@ from .schema import Schema, object_schema, schema_of
 Form: TypeAlias = Literal["plain", "async", "generator", "async generator"]
 
 _NOTHING = Raw(b"{}")
+# So many are told of, at most.
+_MOST_UNKNOWN = 20
 _FLAT = (str, int, float, bool, type(None))
 _decode_anything = msgspec.json.Decoder().decode
 
@@ -209,7 +212,8 @@ class Signature:
         if not self._strict:
             given = unpacked(dict(given), self._accepted, self._accepted)
         arguments: dict[str, Any] = {}
-        wrong = {name: [": unknown argument"] for name in given if name not in self._kinds}
+        unknown = islice((name for name in given if name not in self._kinds), _MOST_UNKNOWN)
+        wrong = {name: [": unknown argument"] for name in unknown}
         for parameter in self.parameters:
             name = parameter.name
             try:
@@ -229,7 +233,7 @@ class Signature:
 
     def _explained(self, given: dict[str, Any], wrong: Mapping[str, list[str]]) -> list[str]:
         """Our own words where the schema tells what is wrong; the reader's where it does not."""
-        found = problems(given, self._accepted, lenient=not self._strict)
+        found = problems(given, self._accepted, lenient=not self._strict, refused=True)
         for name, words in wrong.items():
             # A name that is unknown is quoted if need be, so it may begin with something else.
             known = (f"{name}:", f"{name}.", f"{name}[") if name in self._kinds else ("",)

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, Never, NoReturn, cast, get_args, get_origin
+from typing import Annotated, Any, Never, NewType, NoReturn, cast, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -84,7 +84,7 @@ class Output:
             raise TypeError(
                 f"tool {self._name!r}: the return annotation: {error or 'a type without an end'}"
             ) from None
-        by_schema = partial(_check_by_schema, self.schema, lenient=True)
+        by_schema = partial(_check_by_schema, self.schema)
         by_type = partial(_check_by_type, decoder_of(kind.native, strict=True).decode)
         if kind.modelled:  # what a model writes is not always what it reads
             self._check = by_schema
@@ -185,8 +185,8 @@ def _check_by_type(decode: Callable[[bytes], Any], body: bytes) -> None:
         raise WrongResult(f"what it returned breaks its annotation: {error}") from None
 
 
-def _check_by_schema(schema: Schema, body: bytes, *, lenient: bool = False) -> None:
-    found = problems(_decode_anything(body), schema, where="result", lenient=lenient)
+def _check_by_schema(schema: Schema, body: bytes) -> None:
+    found = problems(_decode_anything(body), schema, where="result")
     if found:
         raise WrongResult(f"what it returned breaks its output schema: {'; '.join(found)}")
 
@@ -200,6 +200,8 @@ def _check_by_both(
 
 def _bare(annotation: Any) -> Any:
     """`Annotated[str, "what it is"]` is a `str`, unless a note constrains it."""
+    if isinstance(annotation, NewType):
+        return _bare(annotation.__supertype__)
     if get_origin(annotation) is not Annotated:
         return annotation
     base, *notes = get_args(annotation)
@@ -248,4 +250,6 @@ def _holds_content(annotation: Any) -> bool:
     """Does the annotation name content, alone, in a list or in a union?"""
     if isinstance(annotation, type):
         return issubclass(annotation, _CONTENT)
+    if get_origin(annotation) is dict:
+        return False
     return any(_holds_content(arg) for arg in getattr(annotation, "__args__", ()))

@@ -60,11 +60,13 @@ class Peer:
         info: Implementation,
         *,
         session: Session | None = None,
+        stateless: Stateless | None = None,
         methods: Mapping[str, Method] = METHODS,
         call: Callable[..., Call] = Call,
     ) -> None:
         self.session = session if session is not None else Session()
-        self._stateless = Stateless(info)
+        # Holds nothing of a client, so that many may share one.
+        self._stateless = stateless if stateless is not None else Stateless(info)
         self._methods = methods
         # What makes a call of a request: a driver may have a class of its own.
         self._make_call = call

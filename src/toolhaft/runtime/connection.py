@@ -25,7 +25,7 @@ class Array:
 
     __slots__ = ("_frames", "_line", "_lock", "_open")
 
-    def __init__(self, size: int, line: "Connection") -> None:
+    def __init__(self, size: int, line: Line) -> None:
         self._open = size
         self._frames: list[bytes] = []
         self._line = line
@@ -41,9 +41,9 @@ class Array:
             if frame is not None:
                 self._frames.append(frame)
             self._open -= 1
-            if self._open or not self._frames:
+            if self._open:
                 return
-        self._line.send(b"[%b]" % b",".join(self._frames))
+        self._line.answer(b"[%b]" % b",".join(self._frames) if self._frames else None, None)
 
     def throttle(self) -> None:
         """As its connection does."""
