@@ -18,10 +18,11 @@ SOURCE = ROOT / "src" / "toolhaft"
 
 MAY_IMPORT = {
     "words": set(),
+    "schema": {"words"},
     "protocol": {"words"},
-    "features": {"words", "protocol"},
+    "features": {"words", "schema", "protocol"},
     "runtime": {"words", "protocol"},
-    "face": {"words", "protocol", "features", "runtime"},
+    "face": {"words", "schema", "protocol", "features", "runtime"},
 }
 WORDS = {"errors", "jsonrpc", "patterns", "types"}
 # What waits, or gives another answer the next time it is asked.
@@ -31,12 +32,12 @@ WAITS = {
     "sys", "tempfile", "threading", "time", "urllib", "uuid",
 }  # fmt: skip
 # Types of values that happen to live beside functions that do I/O.
-HARMLESS = {("features/schema.py", "uuid")}
+HARMLESS = {("schema/derived.py", "uuid"), ("schema/formats.py", "uuid")}
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 LONGEST_MODULE = 500
-# Lines of code, without blank lines, comments and docstrings. The first plan was 6,000; it left the
-# words for wrong arguments, JSON Schema and docstrings to packages that the core does not have.
-LARGEST_CORE = 7500
+# Lines of code, without blank lines, comments and docstrings.
+LARGEST_CORE = 6000
+LARGEST_SCHEMA = 2500
 EDGES = {"auth", "ext", "testing", "cli"}
 DEPENDENCIES = {"msgspec"}
 
@@ -86,7 +87,7 @@ def layer_of(top: str) -> str:
     """The layer that a module or folder at the top of the package belongs to."""
     if top in WORDS:
         return "words"
-    return top if top in ("protocol", "features", "runtime") else "face"
+    return top if top in ("schema", "protocol", "features", "runtime") else "face"
 
 
 def imports_of(module: Module) -> list[Import]:
@@ -237,7 +238,7 @@ def all_of(check: object) -> list[str]:
 def test_there_is_something_to_check() -> None:
     layers = {module.layer for module in modules()}
 
-    assert layers == {"words", "protocol", "features", "runtime", "face"}
+    assert layers == {"words", "schema", "protocol", "features", "runtime", "face"}
 
 
 def test_imports_point_down() -> None:
@@ -249,7 +250,7 @@ def test_there_are_no_detours_for_type_checkers() -> None:
 
 
 def test_the_core_does_no_io() -> None:
-    core = [module for module in modules() if module.layer in ("words", "protocol")]
+    core = [module for module in modules() if module.layer in ("words", "schema", "protocol")]
 
     assert [problem for module in core for problem in io_of(module)] == []
 
@@ -296,9 +297,14 @@ def test_modules_stay_small() -> None:
 
 
 def test_the_core_stays_small() -> None:
-    core = [module for module in modules() if module.path.split("/")[0] not in EDGES]
+    sizes = {"core": 0, "schema": 0}
+    for module in modules():
+        if module.path.split("/")[0] not in EDGES:
+            part = "schema" if module.layer == "schema" else "core"
+            sizes[part] += code_lines(module.text)
 
-    assert sum(code_lines(module.text) for module in core) <= LARGEST_CORE
+    assert sizes["core"] <= LARGEST_CORE
+    assert sizes["schema"] <= LARGEST_SCHEMA
 
 
 def code_lines(text: str) -> int:
@@ -361,6 +367,9 @@ def test_every_module_says_what_it_is() -> None:
         ("types/tools.py", "from ..protocol.peer import Peer"),
         ("types/tools.py", "from .. import server"),
         ("protocol/peer.py", "from ..features.tools import Tool"),
+        ("protocol/peer.py", "from ..schema.kinds import Kind"),
+        ("schema/kinds.py", "from ..protocol.calls import Call"),
+        ("runtime/driver.py", "from ..schema.kinds import Kind"),
         ("protocol/peer.py", "def f():\n    from ..runtime import stdio"),
         ("protocol/peer.py", "import toolhaft.server"),
         ("features/tools.py", "from toolhaft.runtime import stdio"),

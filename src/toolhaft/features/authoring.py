@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from ..protocol.limits import Limits
-from .docstrings import Docstring, read
+from ..schema.docstrings import Docstring, read
 
 
 def unwrapped(function: Callable[..., Any]) -> Any:

@@ -20,9 +20,9 @@ from typing import Any, NoReturn, cast
 from ..errors import InvalidParams, clipped, shown
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from ..protocol.ports import Gate
+from ..schema.kinds import convert
 from .context import Context, MakeContext
 from .injection import Step, plan_of
-from .kinds import convert
 from .parameters import Headed
 from .signature import Signature, made
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol, TypeAlias, cast, runtime_checkable
 from msgspec import UNSET, UnsetType
 
 from ..patterns import pattern
+from ..schema.kinds import write
 from ..types.content import (
     AudioContent,
     BlobContents,
@@ -40,7 +41,6 @@ from .expecting import (
     valid_type,
     valid_uri,
 )
-from .kinds import write
 from .media import media_type, name_in, sniffed, text_of
 
 

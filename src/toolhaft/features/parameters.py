@@ -11,14 +11,14 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 import msgspec
 from msgspec import UNSET, Struct
 
+from ..schema.derived import schema_of
+from ..schema.fields import MISSING
+from ..schema.kinds import kind_of
+from ..schema.notes import is_field, read_notes
 from .authoring import unwrapped
 from .completer import Complete
 from .context import Context
 from .depends import Dependency, Header
-from .fields import MISSING
-from .kinds import kind_of
-from .notes import is_field, read_notes
-from .schema import schema_of
 
 _KINDS = inspect.Parameter
 _MADE_BY_FIELD = (type(msgspec.field(default=0)), dataclasses.Field)

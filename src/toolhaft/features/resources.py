@@ -11,6 +11,7 @@ from ..patterns import pattern
 from ..protocol.calls import Exchange, Outcome
 from ..protocol.revisions import Revision
 from ..protocol.uritemplate import Template
+from ..schema.kinds import write
 from ..types.content import Annotations, BlobContents, ResourceContents, TextContents
 from ..types.resources import (
     ListResourcesResult,
@@ -23,7 +24,6 @@ from ..types.wire import CacheScope, Icon, Meta
 from .authoring import check_cache
 from .calling import Callee
 from .content import Contents
-from .kinds import write
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 

@@ -18,12 +18,12 @@ from msgspec.structs import asdict
 
 from ..errors import InvalidParams, ParseError, clipped
 from ..jsonrpc import is_null
+from ..schema.checker import problems
+from ..schema.derived import Schema, object_schema, schema_of
+from ..schema.jsonvalues import unpacked
+from ..schema.kinds import Kind, convert, decoder_of, in_words, is_plain, kind_of, put_defaults
 from .authoring import documentation, unwrapped
-from .checker import problems
-from .jsonvalues import unpacked
-from .kinds import Kind, convert, decoder_of, in_words, is_plain, kind_of, put_defaults
 from .parameters import Parameter, parameters_of
-from .schema import Schema, object_schema, schema_of
 
 Form: TypeAlias = Literal["plain", "async", "generator", "async generator"]
 

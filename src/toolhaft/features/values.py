@@ -12,13 +12,13 @@ from ..errors import ToolError
 from ..protocol.calls import Result as Outgoing
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
+from ..schema.checker import problems
+from ..schema.derived import Schema, UnknownType, schema_of
+from ..schema.kinds import decoder_of, kind_of
+from ..schema.kinds import write as encode
+from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
-from .checker import problems
 from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of
-from .kinds import decoder_of, kind_of
-from .kinds import write as encode
-from .notes import read_notes
-from .schema import Schema, UnknownType, schema_of
 
 _UNDECLARED = inspect.Parameter.empty
 _BYTES = (bytes, bytearray, memoryview)

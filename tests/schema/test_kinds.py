@@ -17,8 +17,8 @@ import pytest
 import typing_extensions
 
 from toolhaft import Server
-from toolhaft.features import models
-from toolhaft.features.kinds import convert, decoder_of, kind_of, put_defaults, write
+from toolhaft.schema import models
+from toolhaft.schema.kinds import convert, decoder_of, kind_of, put_defaults, write
 
 T = TypeVar("T")
 UserId = NewType("UserId", int)

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from .derived import Schema
 from .explicit import resolve
 from .formats import FORMATS
-from .schema import Schema
 from .wording import NAMES, NOTHING, Path, Problem, Words, echo, wanted
 
 # Problems are counted up to here.

@@ -13,7 +13,7 @@ import msgspec
 import pydantic
 import pytest
 
-from toolhaft.features.fields import Field, fields_of, is_kind, is_named_tuple, is_path
+from toolhaft.schema.fields import Field, fields_of, is_kind, is_named_tuple, is_path
 
 T = Variable("T")
 U = Variable("U")

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import clipped
+from .derived import Schema
 from .formats import FORMATS
 from .jsonvalues import (
     Enough,
@@ -32,7 +33,6 @@ from .jsonvalues import (
     is_a,
     tag_of,
 )
-from .schema import Schema
 from .wording import (
     NOTHING,
     Path,

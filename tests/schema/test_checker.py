@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolhaft.features.checker import problems
-from toolhaft.features.jsonvalues import unpacked
+from toolhaft.schema.checker import problems
+from toolhaft.schema.jsonvalues import unpacked
 
 INTEGER: dict[str, Any] = {"type": "integer"}
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias, TypeGuard
 
 from ..errors import clipped
-from .schema import Schema
+from .derived import Schema
 from .wording import NAMES, echo
 
 _DRAFT_7 = ("http://json-schema.org/draft-07/schema", "https://json-schema.org/draft-07/schema")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolhaft.features.docstrings import Docstring, read
+from toolhaft.schema.docstrings import Docstring, read
 
 NAMES = ("x", "y", "ctx", "größe", "args", "kwargs", "default")
 

@@ -7,8 +7,8 @@ import annotated_types
 import pydantic
 import pytest
 
-from toolhaft.features import models
-from toolhaft.features.models import dumped, is_model, or_null, reader_of, schema_of_model
+from toolhaft.schema import models
+from toolhaft.schema.models import dumped, is_model, or_null, reader_of, schema_of_model
 
 
 class Inner(pydantic.BaseModel):

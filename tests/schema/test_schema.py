@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 import msgspec
 import pytest
 
-from toolhaft.features.schema import UnknownType, object_schema, schema_of
+from toolhaft.schema.derived import UnknownType, object_schema, schema_of
 
 
 class Colour(enum.Enum):

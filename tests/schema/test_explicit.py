@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolhaft.features.checker import problems
-from toolhaft.features.explicit import check_schema
+from toolhaft.schema.checker import problems
+from toolhaft.schema.explicit import check_schema
 
 
 def refusal(schema: object, **options: Any) -> str:

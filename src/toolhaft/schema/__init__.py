@@ -1,0 +1,1 @@
+"""Python types, JSON Schema, and the words between them. Knows nothing of the protocol."""
