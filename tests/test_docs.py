@@ -391,7 +391,7 @@ async def test_limits(caplog: pytest.LogCaptureFixture) -> None:
     large = await measure.call("dump", lines=100)
 
     assert broken["isError"] is True
-    logged = re.search(r"WrongResult: (.+)$", caplog.text, re.MULTILINE)
+    logged = re.search(r"\): (what it returned .+)$", caplog.text, re.MULTILINE)
     assert logged is not None
     assert_shown("docs/results.md", logged.group(1))
     assert (await measure.call("ratios", a=1, b=0))["structuredContent"] == {

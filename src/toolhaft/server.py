@@ -178,6 +178,8 @@ class Server:
             ValueError: there is a tool of this name already, or a schema is not one.
         """
         check_cache(cache)
+        if not callable(function):
+            raise TypeError(f"add_tool takes a function, not {function!r}")
         details = ToolDetails(
             title=title,
             description=description,
@@ -381,8 +383,12 @@ class Server:
     def mask(self, what: str, error: BaseException) -> str:
         """What a client is told of an unexpected error; the log has the rest under the same id."""
         mark = os.urandom(4).hex()
-        log.error("%s failed (error %s)", what, mark, exc_info=error)
-        kind = type(error).__name__
+        kind = getattr(error, "for_client", None)
+        if kind is not None:  # a mistake of which the traceback says nothing
+            log.error("%s failed (error %s): %s", what, mark, error)
+        else:
+            log.error("%s failed (error %s)", what, mark, exc_info=error)
+            kind = type(error).__name__
         if self._show_errors:
             return f"{what} failed: {kind}: {text_of(error)}"
         return f"{what} failed: {kind} (error {mark})"

@@ -104,6 +104,48 @@ def test_lists_as_json_hold_every_page_in_every_revision(tmp_path: Path, revisio
     assert (done.returncode, done.stderr) == (0, "")
 
 
+SUGGESTING = """
+    from typing import Annotated, Literal
+    from toolhaft import Complete
+
+    def fail(text: str) -> list[str]:
+        raise ValueError("no such table")
+
+    async def wait(text: str) -> list[str]:
+        await asyncio.sleep(60)
+        return []
+
+    @server.prompt
+    def plan(
+        city: Annotated[str, Complete(fail)],
+        day: Annotated[str, Complete(wait)],
+        by: Literal["train", "boat"] = "train",
+    ) -> str:
+        \"\"\"Plan a journey.
+
+        Args:
+            city: where to
+        \"\"\"
+        return f"{city} {day} {by}"
+"""
+
+
+def test_values_of_prompts_are_those_that_completers_suggest(tmp_path: Path) -> None:
+    write_server(tmp_path, SUGGESTING)
+
+    done = toolhaft("list", "author.py", cwd=tmp_path)
+    tools = toolhaft("list", "author.py", "tools", cwd=tmp_path)
+    as_json = toolhaft("list", "author.py", "--json", cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert done.stdout == (
+        "prompts:\n  plan(city, day, by?)\n      Plan a journey.\n"
+        '      city: where to\n      by: "train" | "boat"\n'
+    )
+    assert (tools.stdout, tools.stderr) == ("no tools\n", "")
+    assert json.loads(as_json.stdout)["prompts"][0]["arguments"][2] == {"name": "by"}
+
+
 # call
 
 
@@ -369,7 +411,7 @@ def test_what_the_server_refuses_is_told(
     [
         (["call", "author.py", "fail", "how"], "toolhaft: 'how' is no argument"),
         (["call", "author.py", "fail", "how=@nowhere"], "toolhaft: how: 'nowhere': No such file"),
-        (["call", "author.py", "fail", "-"], "toolhaft: stdin: not JSON"),
+        (["call", "author.py", "fail", "-"], "toolhaft: stdin: expected a JSON object of all"),
         (["list", "nowhere.py"], "toolhaft: there is no file 'nowhere.py'"),
         (["list", "nowhere"], "toolhaft: there is no module 'nowhere'"),
         (["list", "http://localhost:8000/mcp"], "toolhaft: 'http://localhost:8000/mcp' is a URL"),
@@ -391,6 +433,26 @@ def test_a_wrong_command_line_is_refused(tmp_path: Path, arguments: list[str], t
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(told)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        (["run"], "TARGET"),
+        (["list"], "TARGET"),
+        (["call"], "TARGET, TOOL"),
+        (["call", "author.py"], "TOOL"),
+        (["read", "author.py"], "URI"),
+        (["prompt", "author.py"], "NAME"),
+    ],
+)
+def test_only_what_is_required_is_said_to_be(
+    tmp_path: Path, words: list[str], missing: str
+) -> None:
+    done = toolhaft(*words, cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"error: the following arguments are required: {missing}\n")
 
 
 def test_an_argument_that_is_not_utf_8_is_refused_by_the_server(tmp_path: Path) -> None:
@@ -664,6 +726,21 @@ def test_a_prompt_is_shown_as_messages(tmp_path: Path, revision: str) -> None:
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "user:\n5 questions about bees\n\nassistant:\nHere they are.\n"
+
+
+def test_arguments_of_a_prompt_may_be_written_as_json_and_as_lists(tmp_path: Path) -> None:
+    source = """
+        @server.prompt
+        def show(count: int, names: list[str], numbers: list[int], text: str) -> str:
+            return repr((count, names, numbers, text))
+    """
+    write_server(tmp_path, source)
+    words = ["count:=3", "names=a", "names=b", "numbers=1", "numbers=2", 'text:="@me"']
+
+    done = toolhaft("prompt", "author.py", "show", *words, cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "user:\n(3, ['a', 'b'], [1, 2], '@me')\n"
 
 
 def test_a_prompt_as_json(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ def sessions() -> str:
 
 
 def test_each_session_is_real(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "docs/examples/notes.py", tmp_path)
+    for example in ("notes.py", "parameters.py"):
+        shutil.copy(ROOT / "docs/examples" / example, tmp_path)
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin" / "toolhaft"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m toolhaft "$@"\n')

@@ -406,7 +406,7 @@ REFUSED: list[tuple[Callable[..., Any], str]] = [
     (_many, "tool '_many': *items has no schema; name each argument, or take one list"),
     (
         _anything,
-        "tool '_anything': **kwargs has no schema; name each argument, take one dict, or pass "
+        "tool '_anything': **options has no schema; name each argument, take one dict, or pass "
         "input_schema=",
     ),
     (

@@ -1780,7 +1780,7 @@ VALUES = [
         "list", list[int], [1, 2], "[1,2]", [1, 2], {"type": "array", "items": {"type": "integer"}}
     ),
     Value("empty list", list[int], [], "[]", [], {"type": "array", "items": {"type": "integer"}}),
-    Value("bare list", list, [1, "a"], '[1,"a"]', [1, "a"], {"type": "array"}),
+    Value("bare list", list, [1, "a"], '[1,"a"]', [1, "a"], None),
     Value(
         "list of str",
         list[str],
@@ -2464,21 +2464,25 @@ CYCLE.append(CYCLE)
 BREAKS = "what it returned breaks its "
 FAILED = [
     Failed(
-        "NaN", float, math.nan, "WrongResult", f"{BREAKS}annotation: Expected `float`, got `null`"
+        "NaN",
+        float,
+        math.nan,
+        "WrongResult",
+        f"{BREAKS}annotation: result: expected a number, got null",
     ),
     Failed(
         "infinity",
         float,
         math.inf,
         "WrongResult",
-        f"{BREAKS}annotation: Expected `float`, got `null`",
+        f"{BREAKS}annotation: result: expected a number, got null",
     ),
     Failed(
         "NaN in a list",
         list[float],
         [math.nan],
         "WrongResult",
-        f"{BREAKS}annotation: Expected `float`",
+        f"{BREAKS}annotation: result[0]: expected a number",
     ),
     Failed("lone surrogate", str, "\ud800", "UnicodeEncodeError", "surrogates not allowed"),
     Failed(
@@ -2495,20 +2499,20 @@ FAILED = [
         "UnicodeEncodeError",
         "surrogates not allowed",
     ),
-    Failed("unknown object", UNDECLARED, Opaque(), "TypeError", "a Opaque cannot be told in JSON"),
+    Failed("unknown object", UNDECLARED, Opaque(), "TypeError", "Opaque cannot be told in JSON"),
     Failed(
         "unknown object inside",
         UNDECLARED,
         {"a": [Opaque()]},
         "TypeError",
-        "a Opaque cannot be told",
+        "Opaque cannot be told",
     ),
     Failed("function", UNDECLARED, print, "TypeError", "cannot be told in JSON"),
     Failed("cycle", UNDECLARED, CYCLE, "RecursionError", ""),
     Failed("odd key", UNDECLARED, {(1, 2): 3}, "TypeError", ""),
-    Failed("str for int", int, "x", "WrongResult", "Expected `int`, got `str`"),
-    Failed("bool for int", int, True, "WrongResult", "Expected `int`, got `bool`"),
-    Failed("None for int", int, None, "WrongResult", "Expected `int`, got `null`"),
+    Failed("str for int", int, "x", "WrongResult", "expected an integer, got a string"),
+    Failed("bool for int", int, True, "WrongResult", "expected an integer, got a boolean"),
+    Failed("None for int", int, None, "WrongResult", "expected an integer, got null"),
     Failed("int for str", str, 5, "WrongResult", "it is annotated to return str, but returned int"),
     Failed(
         "None for str", str, None, "WrongResult", "annotated to return str, but returned NoneType"
@@ -2516,12 +2520,14 @@ FAILED = [
     Failed(
         "bytes for str", str, b"x", "WrongResult", "annotated to return str, but returned bytes"
     ),
-    Failed("half a dataclass", Point, {"y": 1}, "WrongResult", "missing required field `x`"),
-    Failed("None for a dataclass", Point, None, "WrongResult", "Expected `object`, got `null`"),
-    Failed("another Enum", Colour, "green", "WrongResult", "Invalid enum value 'green'"),
+    Failed("half a dataclass", Point, {"y": 1}, "WrongResult", "missing required field x"),
+    Failed("None for a dataclass", Point, None, "WrongResult", "expected an object, got null"),
+    Failed("another Enum", Colour, "green", "WrongResult", "invalid enum value 'green'"),
     Failed("short tuple", tuple[int, str], (1,), "WrongResult", "of length 2"),
     Failed("half a model", Inner, {"n": "x"}, "WrongResult", "result.n: expected an integer"),
-    Failed("bound", Annotated[int, annotated_types.Ge(1)], 0, "WrongResult", "Expected `int` >= 1"),
+    Failed(
+        "bound", Annotated[int, annotated_types.Ge(1)], 0, "WrongResult", "expected an integer >= 1"
+    ),
     Failed(
         "bound inside",
         Bounded,
@@ -2531,7 +2537,11 @@ FAILED = [
     ),
     Failed("Result without structure", Point, Result("x"), "WrongResult", "its Result has none"),
     Failed(
-        "Result of another", int, Result(structured="x"), "WrongResult", "Expected `int`, got `str`"
+        "Result of another",
+        int,
+        Result(structured="x"),
+        "WrongResult",
+        "expected an integer, got a string",
     ),
 ]
 
@@ -2547,10 +2557,13 @@ async def test_what_cannot_be_sent_is_a_failed_call(
 
     [block] = result.pop("content")
     assert result == {"isError": True}
-    assert re.fullmatch(rf"tool 't' failed: {case.told} \(error [0-9a-f]{{8}}\)", block["text"])
+    told = "its result is not what it promises" if case.told == "WrongResult" else case.told
+    assert re.fullmatch(rf"tool 't' failed: {told} \(error [0-9a-f]{{8}}\)", block["text"])
     [record] = caplog.records
-    assert record.exc_info is not None
-    assert case.logged in str(record.exc_info[1])
+    # A traceback says nothing of a value that was returned.
+    assert (record.exc_info is None) == (case.told == "WrongResult")
+    error = "" if record.exc_info is None else str(record.exc_info[1])
+    assert case.logged in record.getMessage() + error
 
 
 @by_revision

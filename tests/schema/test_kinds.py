@@ -292,7 +292,7 @@ def test_a_value_is_written(value: Any, text: bytes) -> None:
 
 
 def test_what_json_cannot_tell_is_refused_with_advice() -> None:
-    with pytest.raises(TypeError, match="a complex cannot be told in JSON; return a str, a number"):
+    with pytest.raises(TypeError, match="complex cannot be told in JSON; return a str, a number"):
         write(1j)
 
 

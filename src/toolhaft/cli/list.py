@@ -1,12 +1,16 @@
 """`toolhaft list TARGET [WHAT …]`: what a server offers."""
 
 import argparse
+import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..errors import McpError
 from .options import LISTS
 from .rendering import as_json, prompt_entry, resource_entry, section, tool_entry
 from .visit import Visit, conduct
+
+_PATIENCE = 1.0
 
 
 class _List(NamedTuple):
@@ -44,6 +48,8 @@ async def _list(visit: Visit, options: argparse.Namespace) -> int:
     if options.json:
         visit.write(as_json({_LISTS[name].member: entries for name, entries in found.items()}))
         return 0
+    if "completions" in offered and "prompts" in found:
+        found["prompts"] = [await _with_values(visit, prompt) for prompt in found["prompts"]]
     sections = [
         section(name, [_LISTS[name].entry(entry) for entry in entries])
         for name, entries in found.items()
@@ -51,3 +57,26 @@ async def _list(visit: Visit, options: argparse.Namespace) -> int:
     ]
     visit.write("\n".join(sections) or f"no {', no '.join(found)}\n")
     return 0
+
+
+async def _with_values(visit: Visit, prompt: dict[str, Any]) -> dict[str, Any]:
+    """A prompt whose arguments have the values that the server suggests for them."""
+    arguments = [
+        {**argument, "values": await _values(visit, prompt["name"], argument["name"])}
+        for argument in prompt.get("arguments", [])
+    ]
+    return {**prompt, "arguments": arguments}
+
+
+async def _values(visit: Visit, prompt: str, argument: str) -> list[str]:
+    params = {
+        "ref": {"type": "ref/prompt", "name": prompt},
+        "argument": {"name": argument, "value": ""},
+    }
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            result = await visit.talk.request("completion/complete", params)
+    except (McpError, TimeoutError):
+        return []  # a list is useful without what a completer cannot tell
+    values: list[str] = result["completion"]["values"]
+    return values

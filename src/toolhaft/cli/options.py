@@ -36,6 +36,7 @@ def _list(parser: argparse.ArgumentParser) -> None:
         "only",
         metavar="WHAT",
         nargs="*",
+        default=[],  # without a default, argparse calls it required
         type=_list_name,
         help=f"{', '.join(LISTS)} (default: all of them)",
     )
@@ -44,7 +45,7 @@ def _list(parser: argparse.ArgumentParser) -> None:
 
 def _call(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tool", metavar="TOOL", help="the name of the tool")
-    parser.add_argument("arguments", metavar="ARG", nargs="*", help="see below")
+    _words(parser, "see below")
     _conversation(parser)
     _output(parser, "write the first image, sound or blob to a file, or else the text")
 
@@ -57,8 +58,13 @@ def _read(parser: argparse.ArgumentParser) -> None:
 
 def _prompt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the name of the prompt")
-    parser.add_argument("arguments", metavar="ARG", nargs="*", help="name=text or name=@file")
+    _words(parser, "name=text or name=@file; name=a name=b for a list")
     _conversation(parser)
+
+
+def _words(parser: argparse.ArgumentParser, help_: str) -> None:
+    # Without a default, argparse calls them required.
+    parser.add_argument("arguments", metavar="ARG", nargs="*", default=[], help=help_)
 
 
 def _conversation(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from .arguments import read, split
+from .arguments import split, texts
 from .rendering import as_json, messages_text
 from .visit import Visit, conduct
 
@@ -13,10 +13,8 @@ def execute(options: argparse.Namespace) -> int:
 
 
 async def _prompt(visit: Visit, options: argparse.Namespace) -> int:
-    words = split(options.arguments, visit.stdin)
-    # Arguments of prompts are always text.
-    schema = {"properties": {word.name: {"type": "string"} for word in words}}
-    params = {"name": options.name, "arguments": read(words, schema)}
+    arguments = texts(split(options.arguments, visit.stdin))
+    params = {"name": options.name, "arguments": arguments}
     result = await visit.talk.request("prompts/get", params)
     visit.write(as_json(result) if options.json else messages_text(result["messages"]))
     return 0

@@ -1,12 +1,17 @@
 """What the server answers, as text for a terminal. Functions of values; nothing is printed here."""
 
 import json
+import textwrap
 from base64 import b64decode
 from typing import Any, TypeAlias
 
-from .schema import signature
+from .wording import full, parameters, short
 
 Json: TypeAlias = dict[str, Any]
+
+_COLUMNS = 100
+_LONGEST_WHOLE = 60
+_MOST_VALUES = 10
 
 
 def as_json(value: object) -> str:
@@ -18,8 +23,12 @@ def as_json(value: object) -> str:
 
 
 def tool_entry(tool: Json) -> str:
-    """A tool in the list."""
-    return _entry(signature(tool["name"], tool.get("inputSchema", {})), tool)
+    """A tool in the list: its signature, and what that does not say of its parameters."""
+    schema: Json = tool.get("inputSchema", {})
+    properties: dict[str, Json] = schema.get("properties", {})
+    head = _signature(tool["name"], parameters(schema))
+    lines = [_parameter(name, each, schema) for name, each in properties.items()]
+    return _entry(head, tool, lines)
 
 
 def resource_entry(resource: Json) -> str:
@@ -30,17 +39,57 @@ def resource_entry(resource: Json) -> str:
 
 
 def prompt_entry(prompt: Json) -> str:
-    """A prompt in the list."""
+    """A prompt in the list; an argument may come with the `values` that are suggested for it."""
     arguments: list[Json] = prompt.get("arguments", [])
     first = [each["name"] for each in arguments if each.get("required")]
     last = [f"{each['name']}?" for each in arguments if not each.get("required")]
-    return _entry(f"{prompt['name']}({', '.join(first + last)})", prompt)
+    head = _signature(prompt["name"], first + last)
+    return _entry(head, prompt, [_argument(each) for each in arguments])
 
 
-def _entry(head: str, described: Json) -> str:
+def _signature(name: str, parts: list[str]) -> str:
+    # Lines break between parameters, not within: spaces that must stay are hidden from textwrap.
+    whole = [part.replace(" ", "\xa0") if len(part) <= _LONGEST_WHOLE else part for part in parts]
+    return _wrapped(f"{name}({', '.join(whole)})", "  ").replace("\xa0", " ").strip()
+
+
+def _parameter(name: str, schema: Json, root: Json) -> str:
+    """A parameter in a line of its own; empty if the signature has told everything."""
+    description = _first_paragraph(schema)
+    type_ = full(schema, root)
+    if not description and type_ == short(schema):
+        return ""
+    return f"{name}: {type_}  {description}".rstrip()
+
+
+def _argument(argument: Json) -> str:
+    values: list[str] = argument.get("values", [])
+    choice = [json.dumps(value, ensure_ascii=False) for value in values[:_MOST_VALUES]]
+    more = ["…"] if len(values) > _MOST_VALUES else []
+    told = [text for text in (" | ".join(choice + more), _first_paragraph(argument)) if text]
+    return f"{argument['name']}: {'  '.join(told)}" if told else ""
+
+
+def _first_paragraph(described: Json) -> str:
     description = str(described.get("description", "")).strip()
-    lines = [f"  {head}", *(f"      {line}" for line in description.splitlines()[:1])]
-    return "\n".join(lines)
+    return " ".join(description.partition("\n\n")[0].split())
+
+
+def _entry(head: str, described: Json, details: list[str] | None = None) -> str:
+    description = str(described.get("description", "")).strip()
+    lines = [*description.splitlines()[:1], *(details or [])]
+    return "\n".join([f"  {head}", *(_wrapped(line, " " * 6) for line in lines if line)])
+
+
+def _wrapped(text: str, indent: str) -> str:
+    return textwrap.fill(
+        text,
+        _COLUMNS,
+        initial_indent=indent,
+        subsequent_indent=" " * 10,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def section(title: str, entries: list[str]) -> str:

@@ -1,19 +1,11 @@
-"""What a JSON schema says about one argument: which types it takes, and how to say so in short."""
+"""What a JSON schema says about one argument: which types and which values it takes."""
 
-import json
 from typing import Any, TypeAlias, cast
 
 Schema: TypeAlias = dict[str, Any]
 
 TYPES = frozenset({"string", "integer", "number", "boolean", "null", "array", "object"})
 
-_SHORT = {
-    "string": "str",
-    "integer": "int",
-    "number": "float",
-    "boolean": "bool",
-    "array": "list",
-}
 _TYPE_OF = {
     "str": "string",
     "bool": "boolean",
@@ -22,7 +14,6 @@ _TYPE_OF = {
     "list": "array",
     "dict": "object",
 }
-_LONGEST_DEFAULT = 30
 
 
 def resolved(schema: Schema, root: Schema) -> Schema:
@@ -39,14 +30,14 @@ def resolved(schema: Schema, root: Schema) -> Schema:
 def types_of(schema: Schema, root: Schema) -> frozenset[str]:
     """The types that a value may have; all of them, if the schema does not say."""
     schema = resolved(schema, root)
-    choices = _choices(schema)
+    choices = choices_of(schema)
     if choices:
         return frozenset[str]().union(*(types_of(choice, root) for choice in choices))
     if "type" in schema:
         named: str | list[str] = schema["type"]
         return frozenset([named] if isinstance(named, str) else named)
     if "enum" in schema or "const" in schema:
-        return frozenset(_type_of(value) for value in _values(schema))
+        return frozenset(_type_of(value) for value in values_of(schema))
     return TYPES
 
 
@@ -59,53 +50,44 @@ def fits(value: Any, types: frozenset[str]) -> bool:
     return type_ in types or (whole and "integer" in types)
 
 
-def signature(name: str, schema: Schema) -> str:
-    """A tool in one line, as if it were a function; what is required comes first."""
+def ordered(schema: Schema) -> list[tuple[str, Schema, bool]]:
+    """The properties of an object, each with whether it is required; these come first."""
     properties: dict[str, Schema] = schema.get("properties", {})
     required: list[str] = schema.get("required", [])
-    first = [key for key in properties if key in required]
-    last = [key for key in properties if key not in required]
-    shown = [f"{key}: {short(properties[key])}" for key in first]
-    shown += [_optional(key, properties[key]) for key in last]
-    return f"{name}({', '.join(shown)})"
+    found = [(name, member, name in required) for name, member in properties.items()]
+    return sorted(found, key=lambda each: not each[2])
 
 
-def short(schema: Schema) -> str:
-    """A type in a word or two."""
-    if "$ref" in schema:
-        return str(schema["$ref"]).rpartition("/")[2]
-    if "enum" in schema or "const" in schema:
-        return " | ".join(json.dumps(value, ensure_ascii=False) for value in _values(schema))
-    choices = _choices(schema)
-    if choices:
-        return " | ".join(dict.fromkeys(short(choice) for choice in choices))
-    named: str | list[str] = schema.get("type", "any")
-    types = [named] if isinstance(named, str) else named
-    return " | ".join(_short_type(type_, schema) for type_ in types)
+def items_of(schema: Schema, root: Schema) -> Schema:
+    """What a list holds; of a union, what its first list does."""
+    schema = resolved(schema, root)
+    for choice in (schema, *choices_of(schema)):
+        items: Any = resolved(choice, root).get("items")
+        if isinstance(items, dict):
+            return cast(Schema, items)
+    return {}
 
 
-def _short_type(type_: str, schema: Schema) -> str:
-    items: Any = schema.get("items")
-    if type_ == "array" and isinstance(items, dict) and items:
-        return f"list[{short(cast(Schema, items))}]"
-    return _SHORT.get(type_, type_)
+def object_of(schema: Schema, root: Schema) -> Schema:
+    """The schema itself if it is of an object; of a union, its first object."""
+    schema = resolved(schema, root)
+    for choice in (schema, *choices_of(schema)):
+        found = resolved(choice, root)
+        if found.get("type") == "object" or "properties" in found:
+            return found
+    return {}
 
 
-def _optional(name: str, schema: Schema) -> str:
-    default = json.dumps(schema.get("default"), ensure_ascii=False)
-    if schema.get("default") is None or len(default) > _LONGEST_DEFAULT:
-        return f"{name}?: {short(schema)}"
-    return f"{name}: {short(schema)} = {default}"
-
-
-def _choices(schema: Schema) -> list[Schema]:
+def choices_of(schema: Schema) -> list[Schema]:
+    """The members of a union; none, if it is no union."""
     return cast(
         list[Schema], schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf") or []
     )
 
 
-def _values(schema: Schema) -> list[Any]:
-    return [schema["const"]] if "const" in schema else list(schema["enum"])
+def values_of(schema: Schema) -> list[Any]:
+    """The only values that are allowed; none, if the schema does not name them."""
+    return [schema["const"]] if "const" in schema else list(schema.get("enum", ()))
 
 
 def _type_of(value: Any) -> str:

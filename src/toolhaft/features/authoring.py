@@ -9,6 +9,7 @@ from typing import Any
 
 from ..protocol.limits import Limits
 from ..schema.docstrings import Docstring, read
+from ..types.wire import Icon
 
 
 def unwrapped(function: Callable[..., Any]) -> Any:
@@ -89,6 +90,41 @@ def check_options(
     for name in options:
         if name not in known:
             raise TypeError(f"@server.{what} has no option {name!r}; it has {', '.join(known)}")
+
+
+_DESCRIBED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(
+        ("title", "description", "category", "mime_type"),
+        (lambda value: isinstance(value, str), "a str"),
+    ),
+    **dict.fromkeys(
+        ("read_only", "destructive", "idempotent", "open_world"),
+        (lambda value: isinstance(value, bool), "True or False"),
+    ),
+    "icons": (
+        lambda value: not isinstance(value, str) and all(isinstance(icon, Icon) for icon in value),
+        "a list of Icon(…)",
+    ),
+    "tags": (
+        lambda value: not isinstance(value, str) and all(isinstance(tag, str) for tag in value),
+        "a list of str",
+    ),
+    "meta": (lambda value: isinstance(value, dict), "a dict"),
+    "size": (lambda value: isinstance(value, int) and value >= 0, "a number of bytes"),
+}
+
+
+def check_described(what: str, **given: object) -> None:
+    """Is what an author says of something what a client can read? One that is wrong would make
+    the whole list unreadable.
+
+    Raises:
+        TypeError: it is not; the message names the keyword.
+    """
+    for name, value in given.items():
+        fits, expected = _DESCRIBED[name]
+        if value is not None and not fits(value):
+            raise TypeError(f"{what}: {name} must be {expected}, not {value!r}")
 
 
 def check_bounds(timeout: object, limit: object) -> None:

@@ -38,7 +38,10 @@ def Depends(function: Callable[..., Any], /) -> Any:
         TypeError: it is not a function.
     """
     if not callable(function):
-        raise TypeError(f"Depends(…) takes a function, not {function!r}")
+        raise TypeError(
+            f"Depends(…) takes a function, not {type(function).__name__}; pass the function "
+            "itself, and do not call it"
+        )
     return Dependency(function)
 
 

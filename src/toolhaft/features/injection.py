@@ -4,8 +4,9 @@ Worked out once, at registration, so that a mistake is an error there and not in
 call. Two parameters that ask for the same function share what it makes.
 """
 
+import contextlib
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -61,7 +62,7 @@ class _Planner:
 
     def place(self, dependency: Dependency) -> int:
         """The number of the step that makes it."""
-        function = dependency.function
+        function = _inner(dependency.function)
         key = _key(function)
         if key in self._places:
             return self._places[key]
@@ -90,6 +91,15 @@ class _Planner:
         self.steps.append(Step(function, form, contexts, headers, arguments, steps, defaults))
         self._places[key] = len(self.steps) - 1
         return self._places[key]
+
+
+def _inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A context manager is the generator that it is made of, which is entered and left."""
+    inside: Any = getattr(function, "__wrapped__", None)
+    code = getattr(function, "__code__", None)
+    if inside is not None and code is not None and code.co_filename == contextlib.__file__:
+        return cast(Callable[..., Any], inside)
+    return function
 
 
 def _key(function: object) -> Hashable:

@@ -91,8 +91,9 @@ def parameters_of(function: Callable[..., Any], what: str) -> Parameters:
             found.rest = True
             continue
         annotation = hints.get(parameter.name, Any)
-        if parameter.name == "ctx" and parameter.name not in hints:
-            raise TypeError(f"{what}: annotate 'ctx' as Context, or give it another name")
+        if parameter.name in ("ctx", "context") and parameter.name not in hints:
+            name = parameter.name
+            raise TypeError(f"{what}: annotate {name!r} as Context, or give it another name")
         if _is_context(annotation):
             found.contexts.append(parameter.name)
         else:
@@ -110,6 +111,11 @@ def _headed(parameter: Parameter, header: Header, what: str) -> Headed:
 
 def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters, what: str) -> None:
     base, notes = annotation, list[Any]()
+    if isinstance(annotation, Dependency):
+        raise TypeError(
+            f"{what}: parameter {parameter.name!r}: a dependency stands beside the type, as in "
+            f"{parameter.name}: Annotated[TheType, Depends(…)], or is the default"
+        )
     if get_origin(annotation) is Annotated:
         base, *notes = get_args(annotation)
     elif get_origin(annotation) in (Union, UnionType):  # a note may stand beside one of several
@@ -152,6 +158,8 @@ def _described(name: str, base: Any, notes: list[Any], default: Any) -> Paramete
     for note in notes:  # whatever constrains stays beside the type
         if not isinstance(note, str):
             annotation = Annotated[annotation, note]
+    if default is None and not _takes_none(base):
+        annotation = Union[annotation, None]  # noqa: UP007 - a type that is known at run time only
     return Parameter(
         name,
         annotation,
@@ -162,6 +170,12 @@ def _described(name: str, base: Any, notes: list[Any], default: Any) -> Paramete
         unsafe=unsafe,
         extra=bool(read.extra),
     )
+
+
+def _takes_none(annotation: Any) -> bool:
+    if get_origin(annotation) in (Union, UnionType, Annotated):
+        return any(_takes_none(each) for each in get_args(annotation))
+    return annotation in (Any, object, None, type(None)) or None in get_args(annotation)
 
 
 def _hints(function: Callable[..., Any], what: str) -> dict[str, Any]:

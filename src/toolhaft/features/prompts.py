@@ -13,6 +13,7 @@ from ..types.content import Content, Role, TextContent
 from ..types.prompts import GetPromptResult, ListPromptsResult, PromptArgument, PromptMessage
 from ..types.prompts import Prompt as PromptDescription
 from ..types.wire import Icon, Meta
+from .authoring import check_described
 from .calling import Callee
 from .content import WIRE_BLOCKS, Block, blocks_of
 from .parameters import Parameter
@@ -86,6 +87,9 @@ class Prompt:
         icons: Sequence[Icon] = (),
         meta: Meta | None = None,
     ) -> None:
+        check_described(
+            f"prompt {name!r}", title=title, description=description, icons=icons, meta=meta
+        )
         self.name = name
         self.signature = Signature(function, f"prompt {name!r}")
         self.callee = ready(self.signature)

@@ -21,7 +21,7 @@ from ..types.resources import (
 from ..types.resources import Resource as ResourceDescription
 from ..types.resources import ResourceTemplate as TemplateDescription
 from ..types.wire import CacheScope, Icon, Meta
-from .authoring import check_cache
+from .authoring import check_cache, check_described
 from .calling import Callee
 from .content import Contents
 from .registry import Registry, require
@@ -73,7 +73,16 @@ class Resource:
     ) -> None:
         what = f"resource {uri!r}"
         if not _SCHEME.match(uri):
-            raise ValueError(f"{what}: a URI begins with a scheme, as in notes://{uri}")
+            raise ValueError(f"{what}: a URI begins with a scheme, as in notes://all")
+        check_described(
+            what,
+            title=title,
+            description=description,
+            mime_type=mime_type,
+            size=size,
+            icons=icons,
+            meta=meta,
+        )
         self.uri = uri
         self.name = name
         self.mime_type = mime_type
@@ -214,6 +223,9 @@ def _arguments(resource: Resource, values: dict[str, Any], uri: str) -> dict[str
 
 
 def _result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:
+    kind = cast(Any, type(value))
+    if resource.signature.returns is str and not issubclass(kind, str):
+        raise TypeError(f"it is annotated to return str, but returned {kind.__name__}")
     items: list[Any] = value if _are_contents(value) else [value]
     return ReadResourceResult(
         contents=[_contents(resource, uri, item) for item in items],

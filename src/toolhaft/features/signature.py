@@ -20,8 +20,18 @@ from ..errors import InvalidParams, ParseError, clipped
 from ..jsonrpc import is_null
 from ..schema.checker import problems
 from ..schema.derived import Schema, object_schema, schema_of
+from ..schema.fields import MISSING
 from ..schema.jsonvalues import unpacked
-from ..schema.kinds import Kind, convert, decoder_of, in_words, is_plain, kind_of, put_defaults
+from ..schema.kinds import (
+    Kind,
+    convert,
+    decoder_of,
+    in_words,
+    is_plain,
+    kind_of,
+    put_defaults,
+    write_hook,
+)
 from .authoring import documentation, unwrapped
 from .parameters import Parameter, parameters_of
 
@@ -58,8 +68,8 @@ class Signature:
         found = parameters_of(function, what)
         if found.rest and schema is None:
             raise TypeError(
-                f"{what}: **kwargs has no schema; name each argument, take one dict, or pass "
-                "input_schema="
+                f"{what}: **{found.names[-1]} has no schema; name each argument, take one dict, or "
+                "pass input_schema="
             )
         self.parameters = found.given
         self.contexts = found.contexts
@@ -154,12 +164,31 @@ class Signature:
                 f"{self.what}: parameter {parameter.name!r}: {error or 'a type without an end'}; "
                 "use a type that JSON can carry, such as str, int, list[str] or a dataclass"
             ) from None
+        self._check_default(parameter, kind)
         if kind.hidden:
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: a client could set "
                 f"{kind.hidden[0]}, which is not for callers (init=False); take a class without it"
             )
         return kind
+
+    def _check_default(self, parameter: Parameter, kind: Kind) -> None:
+        """A default that is JSON has to be of its type; what is not JSON is the author's secret."""
+        default = parameter.default
+        if default is None or default is MISSING or type(default) is kind.native:
+            return
+        try:
+            plain = msgspec.to_builtins(default, enc_hook=write_hook)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return
+        try:
+            convert(plain, kind.native, strict=True)
+        except msgspec.ValidationError as error:
+            words = "; ".join(in_words(error)).removeprefix(": ")
+            raise TypeError(
+                f"{self.what}: parameter {parameter.name!r}: its default {default!r} does not fit "
+                f"its type: {words}"
+            ) from None
 
     def _match(self, schema: Schema) -> None:
         """What an author's schema lets through has to be what the function takes."""
@@ -171,10 +200,10 @@ class Signature:
                 "function has no parameter; add it, or take **arguments"
             )
         needed = {parameter.name for parameter in self.parameters if parameter.required}
-        if missing := needed - properties.keys():
+        if missing := needed - (properties.keys() & set(schema.get("required", ()))):
             raise TypeError(
-                f"{self.what}: input_schema lacks {', '.join(sorted(missing))}, which the function "
-                "needs; put it into the properties, or give it a default"
+                f"{self.what}: input_schema does not require {', '.join(sorted(missing))}, which "
+                "the function needs; put it into properties and required, or give it a default"
             )
 
     def _decode_first(self, raw: Raw) -> Any:
@@ -204,6 +233,9 @@ class Signature:
     def _bind_by_schema(self, given: dict[str, Any]) -> dict[str, Any]:
         self._check(given)
         known = {name: value for name, value in given.items() if name in self._kinds}
+        if not self._rest and len(known) < len(given):
+            unknown = islice((name for name in given if name not in known), _MOST_UNKNOWN)
+            raise BadArguments([f"{clipped(name)}: unknown argument" for name in unknown])
         arguments = self._look_again(known)
         return {**given, **arguments} if self._rest else arguments
 

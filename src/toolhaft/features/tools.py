@@ -18,6 +18,7 @@ from ..types.content import TextContent
 from ..types.tools import CallToolResult, ListToolsResult, ToolAnnotations
 from ..types.tools import Tool as ToolDescription
 from ..types.wire import Icon, Meta
+from .authoring import check_described
 from .calling import Callee
 from .registry import Registry, require
 from .signature import BadArguments, Signature
@@ -65,6 +66,15 @@ class Tool:
     ) -> None:
         what = f"tool {name!r}"
         _check_name(name, what)
+        check_described(
+            what,
+            title=details.title,
+            description=details.description,
+            category=details.category,
+            icons=details.icons,
+            tags=details.tags,
+            meta=details.meta,
+        )
         given, promised = details.input_schema, details.output_schema
         if given is not None:
             check_schema(given, f"{what}: input_schema")
@@ -229,5 +239,12 @@ def hints(
         "idempotent_hint": idempotent,
         "open_world_hint": open_world,
     }
+    check_described(
+        "a tool",
+        read_only=read_only,
+        destructive=destructive,
+        idempotent=idempotent,
+        open_world=open_world,
+    )
     known: dict[str, Any] = {name: hint for name, hint in given.items() if hint is not None}
     return ToolAnnotations(**known) if known else None

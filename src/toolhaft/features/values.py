@@ -14,7 +14,7 @@ from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
 from ..schema.checker import problems
 from ..schema.derived import Schema, UnknownType, schema_of
-from ..schema.kinds import decoder_of, kind_of
+from ..schema.kinds import decoder_of, in_words, kind_of
 from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
@@ -33,6 +33,8 @@ _SCALARS = (int, bool)
 
 class WrongResult(Exception):
     """A tool returned what its own annotation forbids. Told to the author, not to the client."""
+
+    for_client = "its result is not what it promises"
 
 
 class Output:
@@ -80,6 +82,9 @@ class Output:
         try:
             kind = kind_of(annotation)
             self.schema = schema_of(annotation)
+            if self.schema == {"type": "array"}:  # of anything: content, as well as data
+                self.schema = None
+                return
         except (UnknownType, TypeError, RecursionError) as error:
             raise TypeError(
                 f"tool {self._name!r}: the return annotation: {error or 'a type without an end'}"
@@ -181,8 +186,9 @@ def _check_by_type(decode: Callable[[bytes], Any], body: bytes) -> None:
     """Is what will be sent what the schema says? So it is what is sent that is read back."""
     try:
         decode(body)
-    except msgspec.DecodeError as error:
-        raise WrongResult(f"what it returned breaks its annotation: {error}") from None
+    except msgspec.ValidationError as error:
+        words = "; ".join(f"result{line}" for line in in_words(error))
+        raise WrongResult(f"what it returned breaks its annotation: {words}") from None
 
 
 def _check_by_schema(schema: Schema, body: bytes) -> None:

@@ -6,6 +6,7 @@ own that tries one member after the other, and models are read by pydantic.
 """
 
 import dataclasses
+import inspect
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -91,10 +92,18 @@ def write_hook(value: Any) -> Any:
             return base(value)
     if models.is_model(kind):
         return models.dumped(value)
-    raise TypeError(
-        f"a {kind.__name__} cannot be told in JSON; return a str, a number, a dict, a list, "
-        "a dataclass or the like"
-    )
+    raise TypeError(f"{kind.__name__} cannot be told in JSON; {_advice(value)}")
+
+
+def _advice(value: Any) -> str:
+    if inspect.iscoroutine(value):
+        value.close()
+        return "await it"
+    if inspect.isgenerator(value):
+        return "return list(…) of it"
+    if hasattr(value, "block"):
+        return "content is returned by itself or in a list, as in -> list[str | Image]"
+    return "return a str, a number, a dict, a list, a dataclass or the like"
 
 
 def decoder_of(native: Any, *, strict: bool) -> "msgspec.json.Decoder[Any]":

@@ -20,8 +20,10 @@ _NOT_PROMISED = [
 
 
 def is_model(kind: Any) -> bool:
-    """Is this a class that pydantic validates: a model, or one of its dataclasses?"""
-    return isinstance(kind, type) and "__pydantic_validator__" in vars(kind)
+    """Is this a class that pydantic validates: a model, one of its dataclasses or of its types?"""
+    return isinstance(kind, type) and (
+        "__pydantic_validator__" in vars(kind) or hasattr(kind, "__get_pydantic_core_schema__")
+    )
 
 
 def reader_of(annotation: Any, *, strict: bool = False) -> Callable[[Any], Any]:
