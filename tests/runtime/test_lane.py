@@ -1,5 +1,7 @@
 """Threads for plain functions: as many as are needed, never more than allowed."""
 
+import gc
+import os
 import threading
 
 from toolhaft.runtime.lane import Lane
@@ -132,3 +134,23 @@ def test_its_threads_do_not_keep_the_process_alive() -> None:
 
     assert done.wait(PATIENCE)
     assert daemon == [True]
+
+
+def test_threads_and_descriptors_go_with_the_lane() -> None:
+    names = {thread.name for thread in threading.enumerate()}
+    before = len(os.listdir("/proc/self/fd"))
+    lane = Lane(4)
+    done = [threading.Event() for _ in range(4)]
+    for event in done:
+        lane.submit(event.set)
+    for event in done:
+        assert event.wait(PATIENCE)
+
+    del lane
+    gc.collect()
+    mine = [t for t in threading.enumerate() if t.name not in names]
+    for thread in mine:
+        thread.join(PATIENCE)
+
+    assert not any(thread.is_alive() for thread in mine)
+    assert len(os.listdir("/proc/self/fd")) <= before

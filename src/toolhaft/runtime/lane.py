@@ -4,6 +4,7 @@ import contextlib
 import logging
 import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 
@@ -15,20 +16,12 @@ Work = Callable[[], None]
 class Lane:
     """Runs work on threads that are started as they are needed, and never block the exit.
 
-    A thread waits for a byte in a pipe, not for a lock: writing one lets go of the interpreter at
-    the very moment the thread wakes up, so that it can run at once instead of waiting once more.
-    """
+    Threads know what they share, and not the lane: they end when nobody has the lane any more."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._threads = 0
-        self._work: deque[Work] = deque()
-        # A token for each thread that waits. Tokens and work are taken without a lock; should a
-        # token ever be stale, all threads were busy, and there are as many as there may be.
-        self._idle: deque[None] = deque()
-        # Made with the first work, so that a server can be made before a process forks.
-        self._pipe: tuple[int, int] | None = None
-        self._lock = threading.Lock()
+        self._shared = _Shared()
+        weakref.finalize(self, self._shared.end).atexit = False
 
     def submit(self, work: Work) -> None:
         """Run it soon, on whichever thread is free.
@@ -36,52 +29,102 @@ class Lane:
         Raises:
             RuntimeError: no thread can be started, and there is none.
         """
-        pipe = self._pipe if self._pipe is not None else self._open()
-        if not self._take_token() and self._threads < self._size and self._start(work):
+        shared = self._shared
+        pipe = shared.pipe if shared.pipe is not None else shared.open()
+        shared.work.append(work)
+        if not shared.take_token() and shared.threads < self._size and shared.start():
             return
-        self._work.append(work)
         with contextlib.suppress(BlockingIOError):  # enough bytes are in there to wake everybody
             os.write(pipe[1], b"-")
 
-    def _start(self, work: Work) -> bool:
-        self._threads += 1
-        name = f"toolhaft-tool-{self._threads}"
+
+class _Shared:
+    """What a lane and its threads have in common.
+
+    A thread waits for a byte in a pipe, not for a lock: writing one lets go of the interpreter at
+    the very moment the thread wakes up, so that it can run at once instead of waiting once more.
+    """
+
+    def __init__(self) -> None:
+        self.threads = 0
+        self.work: deque[Work] = deque()
+        # A token for each thread that waits. Tokens and work are taken without a lock; should a
+        # token ever be stale, all threads were busy, and there are as many as there may be.
+        self._idle: deque[None] = deque()
+        # Made with the first work, so that a server can be made before a process forks.
+        self.pipe: tuple[int, int] | None = None
+        self._ended = False
+        self._lock = threading.Lock()
+
+    def start(self) -> bool:
+        """One more thread, if there is one to be had. It finds its work by itself: what it would
+        be given here, its `Thread` would keep alive for as long as it runs."""
+        self.threads += 1
+        name = f"toolhaft-tool-{self.threads}"
         try:
-            threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
+            threading.Thread(target=self._run, name=name, daemon=True).start()
         except RuntimeError:
-            self._threads -= 1
-            if not self._threads:
+            self.threads -= 1
+            if not self.threads:
+                self.work.pop()
                 raise
             return False
         return True
 
-    def _open(self) -> tuple[int, int]:
+    def open(self) -> tuple[int, int]:
+        """The pipe."""
         with self._lock:
-            if self._pipe is None:
-                self._pipe = os.pipe()
-                os.set_blocking(self._pipe[1], False)
-            return self._pipe
+            if self.pipe is None:
+                self.pipe = os.pipe()
+                os.set_blocking(self.pipe[1], False)
+            return self.pipe
 
-    def _take_token(self) -> bool:
+    def take_token(self) -> bool:
+        """Is there a thread that waits?"""
         try:
             self._idle.pop()
         except IndexError:
             return False
         return True
 
-    def _run(self, work: Work) -> None:
-        while True:
+    def end(self) -> None:
+        """Nobody gives us work any more."""
+        with self._lock:
+            self._ended = True
+            if self.pipe is not None and self.threads:
+                with contextlib.suppress(OSError):  # full, or closed by a process that forked
+                    os.write(self.pipe[1], b"-" * self.threads)
+            elif self.pipe is not None:
+                self._close(self.pipe)
+
+    def _run(self) -> None:
+        while (work := self._next()) is not None:
             try:
                 work()
             except Exception as error:
                 log.error("work on a thread raised %r", error, exc_info=error)
-            work = self._next()
+            del work  # and all that it holds, before the next is waited for
+        self._leave()
 
-    def _next(self) -> Work:
-        wake_up = self._open()[0]
+    def _next(self) -> Work | None:
+        wake_up = self.open()[0]
         while True:
             try:
-                return self._work.popleft()
+                return self.work.popleft()
             except IndexError:
-                self._idle.append(None)
+                if self._ended:
+                    return None
+            self._idle.append(None)
             os.read(wake_up, 1)
+
+    def _leave(self) -> None:
+        with self._lock:
+            self.threads -= 1
+            if not self.threads and self.pipe is not None:
+                self._close(self.pipe)
+
+    def _close(self, pipe: tuple[int, int]) -> None:
+        for descriptor in pipe:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        self.pipe = None
