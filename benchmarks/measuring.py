@@ -10,7 +10,6 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 import msgspec
 from workloads import IMPORT, MEMORY, START, Stage, Workload, plan
@@ -185,7 +184,7 @@ def seconds_of_python(code: str) -> float:
 
 
 def seconds_of_bare_python() -> float:
-    return median(seconds_of_python("pass") for _ in range(5))
+    return min(seconds_of_python("pass") for _ in range(5))
 
 
 def run_import(contender: Contender, bare: float) -> Measured:

@@ -85,8 +85,8 @@ def sections(results: Results) -> Iterator[tuple[str, str, str]]:
     """Title, explanation and table of all there is to say."""
     yield (
         "Figures",
-        "Medians. In brackets: beside calls/s the server's CPU time per call in µs, beside the "
-        "import the time in all.",
+        "Medians; of start and import, which happen once, the shortest. In brackets: beside "
+        "calls/s the server's CPU time per call in µs, beside the import the time in all.",
         figures_table(results),
     )
     if BASELINE in results.contenders:

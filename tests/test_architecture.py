@@ -41,8 +41,14 @@ LARGEST_SCHEMA = 2500
 EDGES = {"auth", "ext", "testing", "cli"}
 DEPENDENCIES = {"msgspec"}
 
-# asyncio takes as long to load as all the rest together, so what needs it is loaded when it serves.
+# asyncio takes as long to load as all the rest together, so what needs it is loaded when it serves;
+# what is only needed when something is wrong is loaded then.
 IMPORTED_LATER = {
+    ("features/checking.py", "problems", "..schema.checker"),
+    ("features/checking.py", "unpacked", "..schema.jsonvalues"),
+    ("features/checking.py", "check_schema", "..schema.explicit"),
+    ("runtime/lane.py", "_log", "logging"),
+    ("server.py", "mask", "logging"),
     ("server.py", "run", ".run"),
     ("server.py", "serve", ".run"),
     ("server.py", "handle", ".run"),

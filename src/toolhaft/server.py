@@ -1,10 +1,9 @@
 """`Server`: what an author writes tools, resources and prompts on.
 
 asyncio takes as long to import as all the rest together. So what needs it is imported when it
-serves, in five functions here, and nowhere else in the package.
+serves, in five functions here, and logging when there is something to log.
 """
 
-import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -45,8 +44,6 @@ from .runtime.lane import Lane
 from .types.content import Annotations
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 from .types.wire import Icon, Implementation, Json, Meta
-
-log = logging.getLogger(__name__)
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bytes, str, dict[str, Any])
@@ -382,7 +379,10 @@ class Server:
 
     def mask(self, what: str, error: BaseException) -> str:
         """What a client is told of an unexpected error; the log has the rest under the same id."""
+        from logging import getLogger  # noqa: PLC0415
+
         mark = os.urandom(4).hex()
+        log = getLogger(__name__)
         kind = getattr(error, "for_client", None)
         if kind is not None:  # a mistake of which the traceback says nothing
             log.error("%s failed (error %s): %s", what, mark, error)

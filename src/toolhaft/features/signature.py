@@ -18,10 +18,8 @@ from msgspec.structs import asdict
 
 from ..errors import InvalidParams, ParseError, clipped
 from ..jsonrpc import is_null
-from ..schema.checker import problems
 from ..schema.derived import Schema, object_schema, schema_of
 from ..schema.fields import MISSING
-from ..schema.jsonvalues import unpacked
 from ..schema.kinds import (
     Kind,
     convert,
@@ -33,6 +31,7 @@ from ..schema.kinds import (
     write_hook,
 )
 from .authoring import documentation, unwrapped
+from .checking import problems, unpacked
 from .parameters import Parameter, parameters_of
 
 Form: TypeAlias = Literal["plain", "async", "generator", "async generator"]
@@ -242,7 +241,7 @@ class Signature:
     def _look_again(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Read each argument by itself; models and forms like to send JSON in strings."""
         if not self._strict:
-            given = unpacked(dict(given), self._accepted, self._accepted)
+            given = unpacked(given, self._accepted)
         arguments: dict[str, Any] = {}
         unknown = islice((name for name in given if name not in self._kinds), _MOST_UNKNOWN)
         wrong = {name: [": unknown argument"] for name in unknown}

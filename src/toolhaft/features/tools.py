@@ -13,13 +13,13 @@ from ..patterns import pattern
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from ..protocol.revisions import Revision
 from ..schema.derived import Schema
-from ..schema.explicit import check_schema
 from ..types.content import TextContent
 from ..types.tools import CallToolResult, ListToolsResult, ToolAnnotations
 from ..types.tools import Tool as ToolDescription
 from ..types.wire import Icon, Meta
 from .authoring import check_described
 from .calling import Callee
+from .checking import check_schema
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 from .values import Output

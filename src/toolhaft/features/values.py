@@ -12,12 +12,12 @@ from ..errors import ToolError
 from ..protocol.calls import Result as Outgoing
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
-from ..schema.checker import problems
 from ..schema.derived import Schema, UnknownType, schema_of
 from ..schema.kinds import decoder_of, in_words, kind_of
 from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
+from .checking import problems
 from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of
 
 _UNDECLARED = inspect.Parameter.empty

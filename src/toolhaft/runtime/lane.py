@@ -1,14 +1,11 @@
 """Threads for plain functions. The protocol itself uses none of them, so none can starve it."""
 
 import contextlib
-import logging
 import os
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
-
-log = logging.getLogger(__name__)
 
 Work = Callable[[], None]
 
@@ -102,7 +99,7 @@ class _Shared:
             try:
                 work()
             except Exception as error:
-                log.error("work on a thread raised %r", error, exc_info=error)
+                _log(error)
             del work  # and all that it holds, before the next is waited for
         self._leave()
 
@@ -128,3 +125,9 @@ class _Shared:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
         self.pipe = None
+
+
+def _log(error: Exception) -> None:
+    from logging import getLogger  # noqa: PLC0415
+
+    getLogger(__name__).error("work on a thread raised %r", error, exc_info=error)
