@@ -4,7 +4,6 @@ Most calls fit, and most schemas are ours. So whoever only serves does not wait 
 start.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from ..schema.derived import Schema
@@ -24,12 +23,11 @@ def problems(
     return problems(value, schema, lenient=lenient, where=where, refused=refused)
 
 
-def unpacked(value: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Arguments with JSON instead of strings that hold it (`schema/jsonvalues.py`)."""
+def unpacked(value: Any, schema: Schema, root: Schema) -> Any:
+    """A value with JSON instead of strings that hold it (`schema/jsonvalues.py`)."""
     from ..schema.jsonvalues import unpacked  # noqa: PLC0415
 
-    found: dict[str, Any] = unpacked(dict(value), schema, schema)
-    return found
+    return unpacked(value, schema, root)
 
 
 def check_schema(schema: object, what: str, *, root_object: bool = True) -> Schema:

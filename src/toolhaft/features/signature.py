@@ -240,35 +240,47 @@ class Signature:
 
     def _look_again(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Read each argument by itself; models and forms like to send JSON in strings."""
-        if not self._strict:
-            given = unpacked(given, self._accepted)
         arguments: dict[str, Any] = {}
         unknown = islice((name for name in given if name not in self._kinds), _MOST_UNKNOWN)
-        wrong = {name: [": unknown argument"] for name in unknown}
+        wrong: dict[str, msgspec.ValidationError | str] = dict.fromkeys(unknown, "unknown argument")
         for parameter in self.parameters:
             name = parameter.name
             try:
                 if name in given:
-                    kind = self._kinds[name].native
-                    arguments[name] = convert(given[name], kind, strict=self._strict)
+                    arguments[name] = self._read(name, given[name])
                 elif parameter.required:
-                    wrong[name] = [": missing"]
+                    wrong[name] = "missing"
                 else:
                     arguments[name] = made(parameter)
             except msgspec.ValidationError as error:
-                wrong[name] = in_words(error)
+                wrong[name] = error
         if wrong:
             raise BadArguments(self._explained(dict(given), wrong))
         self._finish(arguments, given)
         return arguments
 
-    def _explained(self, given: dict[str, Any], wrong: Mapping[str, list[str]]) -> list[str]:
+    def _read(self, name: str, value: Any) -> Any:
+        kind = self._kinds[name].native
+        try:
+            return convert(value, kind, strict=self._strict)
+        except msgspec.ValidationError:
+            if self._strict:
+                raise
+            inside = unpacked(value, self._accepted["properties"].get(name, {}), self._accepted)
+            if inside == value:
+                raise
+            return convert(inside, kind, strict=False)
+
+    def _explained(
+        self, given: dict[str, Any], wrong: Mapping[str, msgspec.ValidationError | str]
+    ) -> list[str]:
         """Our own words where the schema tells what is wrong; the reader's where it does not."""
         found = problems(given, self._accepted, lenient=not self._strict, refused=True)
-        for name, words in wrong.items():
+        for name, why in wrong.items():
             # A name that is unknown is quoted if need be, so it may begin with something else.
             known = (f"{name}:", f"{name}.", f"{name}[") if name in self._kinds else ("",)
             if not any(line.startswith(known) for line in found):
+                words = [f": {why}"] if isinstance(why, str) else in_words(why)
                 found += [clipped(name) + word for word in words]
         return found
 
