@@ -207,3 +207,13 @@ async def test_raw_variables_do_not_climb_either(server: Server, client: Client,
 
     assert answer["error"]["code"] == -32002
     assert harmless["result"]["contents"][0]["text"] == "a%20b"
+
+
+async def test_a_schema_without_properties_leaves_the_words_to_the_type(
+    server: Server, client: Client
+) -> None:
+    @server.tool(input_schema={"type": "object"})
+    def take(n: int = 1) -> int:
+        return n
+
+    assert await client.problems("take", n="x") == ["n: expected an integer, got a string"]

@@ -7,7 +7,7 @@ say everything that is wrong with it.
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import Any, Literal, TypeAlias
@@ -233,7 +233,7 @@ class Signature:
         self._check(given)
         known = {name: value for name, value in given.items() if name in self._kinds}
         if not self._rest and len(known) < len(given):
-            unknown = islice((name for name in given if name not in known), _MOST_UNKNOWN)
+            unknown = self._unknown(given)
             raise BadArguments([f"{clipped(name)}: unknown argument" for name in unknown])
         arguments = self._look_again(known)
         return {**given, **arguments} if self._rest else arguments
@@ -241,8 +241,9 @@ class Signature:
     def _look_again(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Read each argument by itself; models and forms like to send JSON in strings."""
         arguments: dict[str, Any] = {}
-        unknown = islice((name for name in given if name not in self._kinds), _MOST_UNKNOWN)
-        wrong: dict[str, msgspec.ValidationError | str] = dict.fromkeys(unknown, "unknown argument")
+        wrong: dict[str, msgspec.ValidationError | str] = dict.fromkeys(
+            self._unknown(given), "unknown argument"
+        )
         for parameter in self.parameters:
             name = parameter.name
             try:
@@ -259,6 +260,9 @@ class Signature:
         self._finish(arguments, given)
         return arguments
 
+    def _unknown(self, given: Mapping[str, Any]) -> Iterator[str]:
+        return islice((name for name in given if name not in self._kinds), _MOST_UNKNOWN)
+
     def _read(self, name: str, value: Any) -> Any:
         kind = self._kinds[name].native
         try:
@@ -266,7 +270,8 @@ class Signature:
         except msgspec.ValidationError:
             if self._strict:
                 raise
-            inside = unpacked(value, self._accepted["properties"].get(name, {}), self._accepted)
+            members: Schema = self._accepted.get("properties", {})
+            inside = unpacked(value, members.get(name, {}), self._accepted)
             if inside == value:
                 raise
             return convert(inside, kind, strict=False)

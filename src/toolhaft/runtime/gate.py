@@ -37,7 +37,7 @@ class Gate:
             self._line.append(place)
         try:
             await place.future
-        except BaseException:
+        except BaseException:  # cancelled, or closed by whoever drives us: the place is not lost
             self._give_up(place)
             raise
 

@@ -77,7 +77,7 @@ def read_hook(kind: Any, value: Any) -> Any:
         return kind(value)
     if models.is_model(kind):
         return models.reader_of_class(kind)(value)
-    raise NotImplementedError(kind)
+    raise NotImplementedError(kind)  # which is how a hook says that it does not know a type
 
 
 def write_hook(value: Any) -> Any:
