@@ -26,8 +26,8 @@ ESCAPES = [
     "a/./../../secret",
     "a/b/c/../../../../secret",
     "a//../..//secret",
-    "../root/a",
-    "../root-of-another/secret",
+    "../notes/a",
+    "../notes-of-another/secret",
     "a/..\0",
     "..\0/secret",
     "a.txt\0",
@@ -86,9 +86,9 @@ ESCAPES = [
 def root(tmp_path: Path) -> Path:
     """A folder with something in it, and something beside it that nobody may see."""
     (tmp_path / "secret").write_text("secret")
-    (tmp_path / "root-of-another").mkdir()
-    (tmp_path / "root-of-another" / "secret").write_text("secret")
-    root = tmp_path / "root"
+    (tmp_path / "notes-of-another").mkdir()
+    (tmp_path / "notes-of-another" / "secret").write_text("secret")
+    root = tmp_path / "notes"
     (root / "a" / "b").mkdir(parents=True)
     (root / "a" / "b.txt").write_text("b")
     return root
@@ -173,7 +173,7 @@ def test_the_root_may_be_text(root: Path) -> None:
 def test_a_root_may_be_relative(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root.parent)
 
-    assert safe_join("root", "a") == root / "a"
+    assert safe_join("notes", "a") == root / "a"
 
 
 def test_a_root_may_be_a_link(root: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_link_that_stays_inside_is_followed(root: Path) -> None:
         ("../secret", "link"),
         ("..", "link/secret"),
         ("..", "link/does/not/exist"),
-        ("../root-of-another", "link/secret"),
+        ("../notes-of-another", "link/secret"),
         ("../not-there-yet", "link"),
         ("../not-there-yet", "link/x"),
         ("a/../../secret", "link"),
@@ -236,7 +236,7 @@ def test_a_link_to_a_link_that_leads_out_is_not_found(root: Path) -> None:
 
 
 def test_a_link_out_and_back_in_is_inside(root: Path) -> None:
-    (root / "link").symlink_to("../root/a")
+    (root / "link").symlink_to("../notes/a")
 
     assert safe_join(root, "link", "b.txt") == root / "a" / "b.txt"
 
