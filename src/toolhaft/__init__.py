@@ -12,25 +12,45 @@ from .errors import (
     ResourceError,
     ToolError,
 )
+from .features.asking import (
+    Accepted,
+    Cancelled,
+    Declined,
+    Elicit,
+    ElicitUrl,
+    Roots,
+    Sample,
+    Sampled,
+    SampleTool,
+    ToolAnswer,
+)
 from .features.completer import Complete
 from .features.content import Audio, Contents, Embedded, File, Image, Link, Result, Text
 from .features.context import Client, Context
 from .features.depends import Depends, Header
+from .features.forms import Titles
+from .features.messages import Message, assistant, user
 from .features.parameters import Unsafe
-from .features.prompts import Message, PromptResult, assistant, user
+from .features.prompts import PromptResult
 from .features.resources import Cache
 from .protocol.limits import Limits
 from .server import Server
+from .types.asking import Root, ToolUse
 from .types.wire import Icon
 
 __all__ = [
+    "Accepted",
     "Audio",
     "Cache",
+    "Cancelled",
     "Client",
     "Complete",
     "Contents",
     "Context",
+    "Declined",
     "Depends",
+    "Elicit",
+    "ElicitUrl",
     "Embedded",
     "File",
     "Header",
@@ -50,9 +70,17 @@ __all__ = [
     "PromptResult",
     "ResourceError",
     "Result",
+    "Root",
+    "Roots",
+    "Sample",
+    "SampleTool",
+    "Sampled",
     "Server",
     "Text",
+    "Titles",
+    "ToolAnswer",
     "ToolError",
+    "ToolUse",
     "Unsafe",
     "assistant",
     "user",

@@ -270,6 +270,15 @@ def notification(method: str, params: bytes) -> bytes:
     return b'%b%b,"params":%b}' % (_NOTIFICATION, _encode(method), params)
 
 
+def request(id_: Id, method: str, params: bytes) -> bytes:
+    """A request of ours; `params` is the text of a JSON object."""
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (
+        _id_text(id_),
+        _encode(method),
+        params,
+    )
+
+
 def is_notification(frame: bytes) -> bool:
     """Is this frame, which we have made, a notification?"""
     return frame.startswith(_NOTIFICATION)

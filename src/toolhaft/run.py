@@ -125,6 +125,7 @@ M = TypeVar("M", bytes, str, dict[str, Any])
 
 async def handle_message(service: Service, message: M, session: Session) -> M | None:
     """Answer one message, in kind."""
+    session.reachable = False  # for there is one answer, and nothing before it
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[bytes] = loop.create_future()
 

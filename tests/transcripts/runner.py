@@ -8,6 +8,7 @@ A transcript is a text file, one rule of the protocol each. Its lines:
                              2026-07-28 has none, so nothing is sent for it
     @ page_size 2            an option of the fixture server
     @ only add echo          register only these functions of the fixture server
+    @ can {"roots": {}}      capabilities of the client; only one that has some may be sent requests
     > {"json": 1}            send this line
     >> {"x": "\xff"}         send these bytes; \xNN, \\, \r, \t are escapes
     < {"json": 1}            the next line that arrives
@@ -100,6 +101,7 @@ class Transcript:
     revision: str | None = None
     page_size: int | None = None
     only: frozenset[str] | None = None
+    can: Json = None
 
     @property
     def id(self) -> str:
@@ -152,6 +154,8 @@ def _with_option(transcript: Transcript, option: str, values: list[str]) -> Tran
         return replace(transcript, page_size=int(values[0]))
     if option == "only":
         return replace(transcript, only=frozenset(values))
+    if option == "can":
+        return replace(transcript, can=json.loads(" ".join(values)))
     raise BadTranscript(f"{transcript.name}: no such option: {option}")
 
 
@@ -174,17 +178,18 @@ def _raw(text: str) -> bytes:
     return _ESCAPE.sub(byte, _expand(text).encode())
 
 
-def _fill(value: Json, captured: dict[str, Json]) -> Json:
+def _fill(value: Json, captured: dict[str, Json], envelope: Json) -> Json:
     """Put the envelope and captured values into a message to send."""
     if value == "<envelope>":
-        return ENVELOPE
+        return envelope
     if isinstance(value, str) and value.startswith("$"):
         return captured[value[1:]]
     if isinstance(value, list):
-        return [_fill(each, captured) for each in value]
+        return [_fill(each, captured, envelope) for each in value]
     if isinstance(value, dict):
-        filled = {key: _fill(each, captured) for key, each in value.items() if key != "<envelope>"}
-        return ENVELOPE | filled if "<envelope>" in value else filled
+        members = {key: each for key, each in value.items() if key != "<envelope>"}
+        filled = {key: _fill(each, captured, envelope) for key, each in members.items()}
+        return envelope | filled if "<envelope>" in value else filled
     return value
 
 
@@ -284,7 +289,7 @@ def decode(line: bytes) -> Json:
     return json.loads(line.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_constant)
 
 
-def fault_of(message: Json) -> str | None:
+def fault_of(message: Json, *, may_ask: bool = False) -> str | None:
     """Say why a message of the server is not one, by rules that hold for every transcript."""
     if isinstance(message, list):
         return next(filter(None, map(fault_of, message)), None) if message else "an empty batch"
@@ -292,7 +297,7 @@ def fault_of(message: Json) -> str | None:
         return "not a JSON-RPC 2.0 message"
     if len({"result", "error", "method"} & message.keys()) != 1:
         return "not exactly one of result, error and method"
-    if "method" in message and "id" in message:
+    if "method" in message and "id" in message and not may_ask:
         return "a request, which this server has no reason to send"
     return "a member is null" if _has_null(message) else None
 
@@ -407,7 +412,11 @@ class _Player:
         if revision not in HANDSHAKE_REVISIONS:
             return
         client = {"name": "transcript", "version": "1"}
-        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": client}
+        params = {
+            "protocolVersion": revision,
+            "capabilities": self.transcript.can or {},
+            "clientInfo": client,
+        }
         await self._send(_message("initialize", id="handshake", params=params))
         expected = {
             "jsonrpc": "2.0",
@@ -463,7 +472,8 @@ class _Player:
         self.connection.writer.write_eof()
 
     async def _send(self, message: Json) -> None:
-        filled = _fill(message, self.comparison.captured)
+        can = {"io.modelcontextprotocol/clientCapabilities": self.transcript.can or {}}
+        filled = _fill(message, self.comparison.captured, ENVELOPE | can)
         await self.connection.send(json.dumps(filled, ensure_ascii=False).encode())
 
     async def _expect(self, steps: list[Step]) -> None:
@@ -497,7 +507,7 @@ class _Player:
             message = decode(line)
         except ValueError as exc:
             raise self._mismatch(number, expected, f"{_shown(line)}\n  {exc}") from None
-        if fault := fault_of(message):
+        if fault := fault_of(message, may_ask=self.transcript.can is not None):
             raise self._mismatch(number, expected, f"{_shown(line)}\n  {fault}")
         return message
 

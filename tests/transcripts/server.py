@@ -9,9 +9,23 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from enum import Enum
 from typing import Annotated, Any, Literal
 
-from toolhaft import Complete, Context, Icon, InvalidParams, NotFound, Server, ToolError
+import msgspec
+
+from toolhaft import (
+    Accepted,
+    Complete,
+    Context,
+    Elicit,
+    Icon,
+    InvalidParams,
+    NotFound,
+    Roots,
+    Server,
+    ToolError,
+)
 
 
 @dataclass
@@ -262,6 +276,66 @@ async def extra() -> str:
     return "extra"
 
 
+class Size(Enum):
+    """The answer to `order`."""
+
+    SMALL = "s"
+    LARGE = "l"
+
+
+@dataclass
+class Address:
+    """The answer to `deliver`."""
+
+    street: Annotated[str, "Street and number."]
+    floor: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+async def consult(question: str, ctx: Context) -> str:
+    """Ask a model."""
+    said = await ctx.sample(question, max_tokens=50, key="model")
+    return f"{said.model} says: {said.text}"
+
+
+async def deliver(ctx: Context) -> str:
+    """Ask where to, and from where."""
+    answers = await ctx.ask(to=Elicit("Where to?", Address), at=Roots())
+    return f"{answers['to']} from {[root.uri for root in answers['at']]}"
+
+
+async def order(ctx: Context) -> str:
+    """Ask which size, then how many."""
+    size = await ctx.elicit("Which size?", Size, key="size")
+    if not isinstance(size, Accepted):
+        return "nothing"
+    count = await ctx.elicit("How many?", int, key="count")
+    return f"{count.value if isinstance(count, Accepted) else 1} of {size.value.name}"
+
+
+def order_plainly(ctx: Context) -> str:
+    """Ask on a thread."""
+    size = ctx.sync.elicit("Which size?", Size, key="size")
+    return size.value.name if isinstance(size, Accepted) else type(size).__name__
+
+
+async def pay(ctx: Context) -> str:
+    """Send the user to a page."""
+    answer = await ctx.elicit_url("Pay there.", "https://example.org/pay")
+    return type(answer).__name__
+
+
+async def survey(ctx: Context) -> str:
+    """A prompt that asks."""
+    topic = await ctx.elicit("What about?", Literal["bees", "birds"], key="topic")
+    return f"Ask me about {topic.value if isinstance(topic, Accepted) else 'anything'}."
+
+
+async def secret(ctx: Context) -> str:
+    """A resource that asks."""
+    word = await ctx.elicit("The word?", str, key="word")
+    return "open" if word == Accepted("sesame") else "closed"
+
+
 ICON = Icon("https://example.org/icon.png", mime_type="image/png", sizes=["48x48"])
 
 _TOOLS: dict[Callable[..., Any], dict[str, Any]] = {
@@ -321,6 +395,12 @@ _PROMPTS: dict[Callable[..., Any], dict[str, Any]] = {
     part: {},
     spoil: {},
 }
+# Only there if they are asked for, for no list has them.
+_ASKING: dict[Callable[..., Any], Callable[[Server, Callable[..., Any]], object]] = {
+    **dict.fromkeys((consult, deliver, order, order_plainly, pay), Server.add_tool),
+    survey: Server.add_prompt,
+    secret: lambda server, function: server.add_resource(function, "secret://word"),
+}
 
 
 def make(
@@ -355,6 +435,9 @@ def make(
     for prompt, options in _PROMPTS.items():
         if only is None or prompt.__name__ in only:
             server.prompt(**options)(prompt)
+    for function, add in _ASKING.items():
+        if only is not None and function.__name__ in only:
+            add(server, function)
     return server
 
 

@@ -1,14 +1,29 @@
-"""What a function may do for the length of its call: report, log, look at who calls."""
+"""What a function may do for the length of its call: report, log, ask, look at who calls."""
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, Unpack, overload
 
 from msgspec import UNSET, Struct
 
 from ..errors import Cancelled
 from ..protocol.calls import Exchange
+from ..protocol.questions import Question, declares
+from ..types.asking import Root
 from ..types.notices import LEVELS, LogLevel, LogMessage, Progress
+from .asking import (
+    Answer,
+    Asked,
+    Elicit,
+    ElicitUrl,
+    Roots,
+    Sample,
+    Sampled,
+    SampleOptions,
+    Spoken,
+)
+
+T = TypeVar("T")
 
 MakeContext = Callable[[Exchange], "Context"]
 
@@ -23,12 +38,7 @@ class Client(Struct, frozen=True):
 
     def can(self, path: str) -> bool:
         """Did the client declare this capability? `can("elicitation.url")`."""
-        found: Any = self.capabilities
-        for key in path.split("."):
-            if not isinstance(found, dict) or key not in found:
-                return False
-            found = found[key]  # pyright: ignore[reportUnknownVariableType]
-        return True
+        return declares(self.capabilities, path)
 
 
 class SyncContext:
@@ -46,6 +56,40 @@ class SyncContext:
     def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
         """Send the client a log message."""
         self._context.send_log(level, data, logger)
+
+    @overload
+    def elicit(self, message: str, type: type[T], key: str | None = None) -> Answer[T]: ...
+    @overload
+    def elicit(
+        self, message: str, type: dict[str, Any], key: str | None = None
+    ) -> Answer[dict[str, Any]]: ...
+    @overload
+    def elicit(self, message: str, type: Any, key: str | None = None) -> Answer[Any]: ...
+    def elicit(self, message: str, type: Any, key: str | None = None) -> Answer[Any]:
+        """Ask the user, by a form for a value of this type (see `Elicit`)."""
+        return self._context.ask_one_from_thread(Elicit(message, type), key)
+
+    def elicit_url(self, message: str, url: str, key: str | None = None) -> Answer[None]:
+        """Ask the user to visit a page."""
+        return self._context.ask_one_from_thread(ElicitUrl(message, url), key)
+
+    def sample(
+        self,
+        prompt: str | Sequence[Spoken],
+        *,
+        key: str | None = None,
+        **options: Unpack[SampleOptions],
+    ) -> Sampled:
+        """Ask a model of the client. Keywords are as in `Sample`."""
+        return self._context.ask_one_from_thread(Sample(prompt, **options), key)
+
+    def roots(self, key: str | None = None) -> list[Root]:
+        """Ask in which folders the client works."""
+        return self._context.ask_one_from_thread(Roots(), key)
+
+    def ask(self, **questions: Asked[Any]) -> dict[str, Any]:
+        """Ask several questions at once; the answers have their names."""
+        return self._context.ask_from_thread(questions)
 
 
 class Context:
@@ -115,6 +159,58 @@ class Context:
         self.send_log(level, data, logger)
         await self._exchange.drain()
 
+    @overload
+    async def elicit(self, message: str, type: type[T], key: str | None = None) -> Answer[T]: ...
+    @overload
+    async def elicit(
+        self, message: str, type: dict[str, Any], key: str | None = None
+    ) -> Answer[dict[str, Any]]: ...
+    @overload
+    async def elicit(self, message: str, type: Any, key: str | None = None) -> Answer[Any]: ...
+    async def elicit(self, message: str, type: Any, key: str | None = None) -> Answer[Any]:
+        """Ask the user, by a form for a value of this type (see `Elicit`)."""
+        return await self._ask_one(Elicit(message, type), key)
+
+    async def elicit_url(self, message: str, url: str, key: str | None = None) -> Answer[None]:
+        """Ask the user to visit a page."""
+        return await self._ask_one(ElicitUrl(message, url), key)
+
+    async def sample(
+        self,
+        prompt: str | Sequence[Spoken],
+        *,
+        key: str | None = None,
+        **options: Unpack[SampleOptions],
+    ) -> Sampled:
+        """Ask a model of the client. Keywords are as in `Sample`."""
+        return await self._ask_one(Sample(prompt, **options), key)
+
+    async def roots(self, key: str | None = None) -> list[Root]:
+        """Ask in which folders the client works."""
+        return await self._ask_one(Roots(), key)
+
+    async def ask(self, **questions: Asked[Any]) -> dict[str, Any]:
+        """Ask several questions at once; the answers have their names.
+
+        As in `await ctx.ask(name=Elicit("Your name?", str), where=Roots())`."""
+        return await self._exchange.ask(_wired(questions))
+
+    async def _ask_one(self, asked: Asked[T], key: str | None) -> T:
+        name = key or ""
+        answers = await self._exchange.ask({name: asked.question})
+        answer: T = answers[name]
+        return answer
+
+    def ask_from_thread(self, questions: Mapping[str, Asked[Any]]) -> dict[str, Any]:
+        """What `ctx.sync.ask` does."""
+        return self._exchange.ask_from_thread(_wired(questions))
+
+    def ask_one_from_thread(self, asked: Asked[T], key: str | None) -> T:
+        """What the other questions of `ctx.sync` do."""
+        name = key or ""
+        answer: T = self._exchange.ask_from_thread({name: asked.question})[name]
+        return answer
+
     def send_progress(self, done: float, total: float | None, message: str | None) -> None:
         """What both forms of `progress` do."""
         token = self._exchange.meta.progress_token
@@ -145,3 +241,10 @@ class Context:
             "notifications/message",
             LogMessage(level=level, data=data, logger=UNSET if logger is None else logger),
         )
+
+
+def _wired(questions: Mapping[str, Asked[Any]]) -> dict[str, Question]:
+    for name, asked in questions.items():
+        if not isinstance(asked, Asked):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"ask({name}=…) takes a question, as Elicit(…) or Roots()")
+    return {name: asked.question for name, asked in questions.items()}

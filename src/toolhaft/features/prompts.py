@@ -2,64 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, shown
 from ..protocol.calls import Exchange, Outcome
 from ..protocol.revisions import Revision
-from ..types.content import Content, Role, TextContent
 from ..types.prompts import GetPromptResult, ListPromptsResult, PromptArgument, PromptMessage
 from ..types.prompts import Prompt as PromptDescription
 from ..types.wire import Icon, Meta
 from .authoring import check_described
 from .calling import Callee
-from .content import WIRE_BLOCKS, Block, blocks_of
+from .content import WIRE_BLOCKS, Block
+from .messages import Message, user
 from .parameters import Parameter
 from .registry import Registry, require
 from .signature import BadArguments, Signature
-
-Said: TypeAlias = str | Block | Content
-
-
-class Message:
-    """A message of a prompt: who says it, and what.
-
-    Raises:
-        ValueError: nobody has this role.
-        TypeError: the content is no content.
-    """
-
-    __slots__ = ("_wire",)
-
-    def __init__(self, role: Role, content: Said) -> None:
-        if role not in ("user", "assistant"):
-            raise ValueError(f'a message is said by "user" or "assistant", not {role!r}')
-        blocks = [TextContent(content)] if isinstance(content, str) else blocks_of(content)
-        if blocks is None or len(blocks) != 1:
-            raise TypeError(f"a message is text, an Image or the like, not {content!r}")
-        self._wire = PromptMessage(role, blocks[0])
-
-    def wire(self) -> PromptMessage:
-        """The message as it is sent. It is shared between calls: do not change it."""
-        return self._wire
-
-    def __eq__(self, other: object) -> bool:
-        return self._wire == other._wire if isinstance(other, Message) else NotImplemented
-
-    def __repr__(self) -> str:
-        return f"Message({self._wire.role!r}, {type(self._wire.content).__name__})"
-
-
-def user(content: Said) -> Message:
-    """A message that the user says."""
-    return Message("user", content)
-
-
-def assistant(content: Said) -> Message:
-    """A message that the model has said."""
-    return Message("assistant", content)
 
 
 class PromptResult(Struct, frozen=True):

@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 from ..errors import McpError
 from ..jsonrpc import Id
 from ..types.wire import Implementation, RequestMeta, Wire
+from .questions import Decision, Questions
 from .revisions import Revision
 
 # A result is a struct, or the text of a JSON object that was encoded for this revision before.
@@ -41,7 +42,18 @@ class Caller:
 
 
 class Era(Protocol):
-    """How a result is finished. The two eras are `handshake.Session` and `stateless.Stateless`."""
+    """How a client is asked and how a result is finished.
+
+    The two eras are `handshake.Session` and `stateless.Stateless`."""
+
+    def ask(self, call: "Call", questions: Questions) -> Decision:
+        """What to do to have these answered.
+
+        Raises:
+            ToolError: the client cannot be asked.
+            MissingCapability: it did not say that it can.
+        """
+        ...
 
     def finish(self, call: "Call", result: Result) -> bytes:
         """The text of the result as this caller may see it."""
@@ -147,6 +159,20 @@ class Exchange(Protocol):
 
     async def drain(self) -> None:
         """Wait until the client has read enough of what was sent."""
+        ...
+
+    async def ask(self, questions: Questions) -> dict[str, Any]:
+        """Put questions to the client, all at once, and wait for the answers.
+
+        A key is a name; of those that begin with `#`, each gets a number instead.
+
+        Raises:
+            ToolError: it cannot be asked, or does not answer.
+        """
+        ...
+
+    def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
+        """The same for a plain function, which waits on its thread."""
         ...
 
     async def closing(self) -> None:

@@ -12,15 +12,18 @@ Only `ping` is answered in NEW. In OPENING and in OPEN everything is.
 
 from typing import Final
 
+import msgspec
 from msgspec import UNSET
 
-from ..errors import InvalidRequest
-from ..jsonrpc import encode
+from ..errors import InvalidRequest, ToolError
+from ..jsonrpc import Id, encode, request
+from ..types.asking import ElicitUrlParams
 from ..types.lifecycle import InitializeParams
 from ..types.notices import LEVELS
 from .calls import Call, Caller, Result
 from .interests import Interests
 from .lowering import lowered
+from .questions import Question, Questions, Waiting, lacking
 from .revisions import NEWEST_HANDSHAKE, REVISIONS, Revision
 
 NEW: Final = "new"
@@ -46,13 +49,17 @@ def negotiated(requested: str) -> Revision:
 class Session:
     """One client of this era, as plain data."""
 
-    __slots__ = ("caller", "interests", "state")
+    __slots__ = ("asked", "caller", "interests", "reachable", "state")
 
     def __init__(self) -> None:
         self.state = NEW
         # Before the handshake a client may only ping, so its revision does not matter yet.
         self.caller = Caller(NEWEST_HANDSHAKE, {}, None, log_level=None)
         self.interests = Interests()
+        # Is there a way to send the client a request, and for its answer to come back?
+        self.reachable = True
+        # How many requests of ours there were, so that no two have the same id.
+        self.asked = 0
 
     def open(self, params: InitializeParams, principal: str | None) -> None:
         """Take note of the client, at once.
@@ -68,6 +75,30 @@ class Session:
             log_level=_FIRST_LEVEL,
             principal=principal,
         )
+
+    def ask(self, call: Call, questions: Questions) -> Waiting:
+        """By requests of our own, which the client answers while the call waits.
+
+        Raises:
+            ToolError: the client cannot be asked.
+        """
+        if not self.reachable:
+            raise ToolError(
+                "this needs to ask something, and the client cannot be asked on this connection; "
+                "connect in a way that keeps a session"
+            )
+        caller = call.caller
+        if missing := lacking(caller.capabilities, caller.revision, questions.values()):
+            raise ToolError(
+                f"this needs a client with the capability {' and '.join(missing)}, which this "
+                "client did not declare"
+            )
+        waiting = Waiting({}, [])
+        for key, question in questions.items():
+            self.asked += 1
+            id_ = waiting.ids[key] = f"ask-{self.asked}"
+            waiting.frames.append(_frame(id_, question, caller.revision))
+        return waiting
 
     def finish(self, call: Call, result: Result) -> bytes:
         """The result without anything that the client's revision does not know."""
@@ -87,3 +118,10 @@ class Session:
         if state is None:
             raise InvalidRequest("the session is initialized already; go on with other requests")
         self.state = state
+
+
+def _frame(id_: Id, question: Question, revision: Revision) -> bytes:
+    params = question.params
+    if isinstance(params, ElicitUrlParams):
+        params = msgspec.structs.replace(params, elicitation_id=str(id_))
+    return request(id_, question.method, encode(lowered(params, revision)))

@@ -16,6 +16,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     result_bytes: int = 16 * 1024 * 1024
     # Answers that may wait for a client to read them before we stop reading its requests.
     waiting_bytes: int = 1024 * 1024
+    # How long a client, and whoever sits before it, may take to answer a question of ours.
+    answer_seconds: float = 600
     # From the end of input, or the first signal, to the end of the process.
     shutdown_seconds: float = 0.8
     # Of that, how long calls that are under way may still finish.

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
+from ..types.asking import ElicitUrlParams
 from ..types.content import (
     Annotations,
     AudioContent,
@@ -68,6 +69,10 @@ class Revision(Struct, frozen=True, kw_only=True):
     # May `structuredContent`, and the root of an `outputSchema`, be other than an object?
     any_structure: bool = True
     not_found_code: int = -32602
+    # What a client may declare that it can be asked for.
+    askable: frozenset[str] = frozenset(
+        {"roots", "sampling", "sampling.tools", "elicitation.form", "elicitation.url"}
+    )
 
 
 _PARAMS: dict[str, type[Params]] = {
@@ -113,7 +118,10 @@ _HANDSHAKE = _SHARED | {
 }
 _STATELESS = _SHARED | {"server/discover", "subscriptions/listen"}
 
+_FIRST_ASKABLE = frozenset({"roots", "sampling"})
 _CACHE = ("ttl_ms", "cache_scope")
+# The page itself tells its visitors apart.
+_UNTIL_2025: Fields = {ElicitUrlParams: ("elicitation_id",)}
 _SINCE_2026: Fields = dict.fromkeys(
     (
         DiscoverResult,
@@ -170,6 +178,7 @@ REVISIONS: Mapping[str, Revision] = {
         Revision(
             date="2026-07-28",
             methods=_STATELESS,
+            unknown_fields=_UNTIL_2025,
         ),
         Revision(
             date="2025-11-25",
@@ -186,6 +195,7 @@ REVISIONS: Mapping[str, Revision] = {
             handshake=True,
             any_structure=False,
             not_found_code=-32002,
+            askable=_FIRST_ASKABLE | {"elicitation.form"},
         ),
         Revision(
             date="2025-03-26",
@@ -197,6 +207,7 @@ REVISIONS: Mapping[str, Revision] = {
             structure=False,
             any_structure=False,
             not_found_code=-32002,
+            askable=_FIRST_ASKABLE,
         ),
         Revision(
             date="2024-11-05",
@@ -207,6 +218,7 @@ REVISIONS: Mapping[str, Revision] = {
             structure=False,
             any_structure=False,
             not_found_code=-32002,
+            askable=_FIRST_ASKABLE,
         ),
     )
 }

@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from ..errors import InvalidParams, UnsupportedVersion, shown
+from ..errors import InvalidParams, MissingCapability, UnsupportedVersion, shown
 from ..jsonrpc import encode
 from ..types.notices import LEVELS
 from ..types.wire import Implementation, RequestMeta
 from .calls import Call, Caller, Result
 from .lowering import lowered
+from .questions import Decision, Questions, Suspended, lacking, required
 from .revisions import REVISIONS, SUPPORTED
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
@@ -75,6 +76,19 @@ class Stateless:
     def __init__(self, info: Implementation) -> None:
         self._info = info
         self._stamp = self._TYPE + b',"_meta":{"%b":%b}' % (SERVER_INFO.encode(), encode(info))
+
+    def ask(self, call: Call, questions: Questions) -> Decision:
+        """In the answer to the call, which the client then sends again with what it was asked.
+
+        Raises:
+            MissingCapability: the client did not say that it can answer this.
+        """
+        caller = call.caller
+        if missing := lacking(caller.capabilities, caller.revision, questions.values()):
+            raise MissingCapability(
+                f"this needs the capability {' and '.join(missing)}", required=required(missing)
+            )
+        return Suspended(dict(questions))
 
     def finish(self, call: Call, result: Result) -> bytes:
         """The result with its stamps, which go in front so that nothing is copied twice."""

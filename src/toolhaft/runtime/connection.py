@@ -10,7 +10,7 @@ from functools import partial
 
 from ..errors import InternalError, McpError, ParseError
 from ..jsonrpc import failure, salvage_id
-from ..protocol.calls import Batch, Cancel, Event, Reply
+from ..protocol.calls import Answer, Batch, Cancel, Event, Reply
 from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW
 from ..protocol.interests import Change
@@ -120,11 +120,14 @@ class Connection:
             case Cancel():
                 self.driver.cancel(event.id)
                 line.answer(None, None)
+            case Answer():
+                self.driver.settle(self.peer.session, event)
+                line.answer(None, None)
             case Batch():
                 array = Array(len(event.events), self)
                 for part in event.events:
                     self._on(part, array)
-            case _:  # a notification, or an answer that nobody waits for
+            case _:  # a notification
                 line.answer(None, None)
 
     # What goes out: `send` is the transport's, and so is `throttle`

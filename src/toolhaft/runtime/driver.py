@@ -12,6 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Coroutine, Hashable
+from concurrent.futures import CancelledError
 from contextvars import copy_context
 from threading import get_ident
 from typing import Any, Protocol
@@ -25,11 +26,13 @@ from ..errors import (
     clipped,
     shown,
 )
-from ..protocol.calls import Blocking, Call, Handler, Outcome, Result
+from ..protocol.calls import Answer, Blocking, Call, Era, Handler, Outcome, Result
 from ..protocol.limits import Limits
 from ..protocol.peer import completed, failed, notice
+from ..protocol.questions import Questions
 from ..types.wire import Wire
 from . import descriptors
+from .asking import Asking, Post
 from .lane import Lane
 from .pump import Pump
 
@@ -70,6 +73,8 @@ class Running(Call, eq=False, kw_only=True):
     key: Hashable = None
     # Only a coroutine that had to wait has one.
     task: "asyncio.Task[None] | None" = None
+    # Only a call that asks its client has one.
+    asking: Asking | None = None
 
     @property
     def _driver(self) -> "Driver":
@@ -94,6 +99,39 @@ class Running(Call, eq=False, kw_only=True):
         if self.line is not None:
             await self.line.drained()
 
+    async def ask(self, questions: Questions) -> dict[str, Any]:
+        """Put questions to the client, all at once, and wait for the answers."""
+        if not self._driver.is_here:
+            raise RuntimeError("a call asks on the server's own loop; on a thread, use ctx.sync")
+        return await self._asking().ask(questions)
+
+    def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
+        """The same for a plain function, which waits on its thread."""
+        driver = self._driver
+        if driver.is_here:
+            raise RuntimeError(
+                "a function that asks cannot run on the loop: make it async, or register it "
+                "without thread=False"
+            )
+        try:
+            answers: dict[str, Any] = driver.run(self._ask_for_thread(questions))
+        except CancelledError:
+            raise Cancelled from None
+        return answers
+
+    async def _ask_for_thread(self, questions: Questions) -> dict[str, Any]:
+        return await self._asking().ask(questions)
+
+    def _asking(self) -> Asking:
+        if self.cancelled:
+            raise Cancelled
+        if self.over:
+            raise RuntimeError("the call is over, and its client cannot be asked any more")
+        if self.asking is None:
+            assert self.line is not None
+            self.asking = Asking(self, self._driver, self.line.send)
+        return self.asking
+
     async def closing(self) -> None:
         """Wait until the service is about to end."""
         await self._driver.closing.wait()
@@ -113,7 +151,7 @@ class Running(Call, eq=False, kw_only=True):
         """Wait for an outcome, but not for ever."""
         task = self._driver.spawn(outcome)
         try:
-            await asyncio.wait([task], timeout=seconds)
+            await self._while_its_own(task, seconds)
         except asyncio.CancelledError:
             task.cancel()
             await _end_of(task)
@@ -124,6 +162,19 @@ class Running(Call, eq=False, kw_only=True):
         self.overdue = True
         task.cancel()
         raise ToolError(f"{what} took longer than {seconds:g} s")
+
+    async def _while_its_own(self, task: "asyncio.Task[Ended]", seconds: float) -> None:
+        """Wait for so long, without the time that the client takes to answer."""
+        loop = asyncio.get_running_loop()
+        start, left = loop.time(), seconds
+        while left > 0 and not task.done():
+            await asyncio.wait([task], timeout=left)
+            asking = self.asking
+            if asking is not None and asking.pause is not None:
+                either: list[asyncio.Future[Any]] = [task, asking.pause]
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            waited = 0.0 if asking is None else asking.waited
+            left = start + seconds + waited - loop.time()
 
 
 class Ended:
@@ -168,6 +219,7 @@ class Driver:
         self._lane = lane
         self._most_calls = limits.calls
         self._mask = mask
+        self.answer_seconds = limits.answer_seconds
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
         self._calls: dict[Hashable, Running] = {}
@@ -179,6 +231,7 @@ class Driver:
         self._soon: dict[Hashable, Callable[[], None]] = {}
         self._soon_lock = threading.Lock()
         self.closing = asyncio.Event()
+        self.post = Post(self._loop)
         # Whose code the loop's thread ran last: who is to blame if it is held up.
         self.current: Call | None = None
         self._pump: Pump[Running] = Pump(
@@ -298,6 +351,14 @@ class Driver:
             raise asyncio.CancelledError
         return done.result().value()
 
+    def run(self, outcome: Coroutine[Any, Any, Any]) -> Any:
+        """The outcome of something that runs on the loop, for a thread that waits for it."""
+        return asyncio.run_coroutine_threadsafe(outcome, self._loop).result()
+
+    def settle(self, session: Era, answer: Answer) -> None:
+        """A client has answered a question of ours. From any thread."""
+        self.post.settle(session, answer)
+
     def spawn(self, outcome: Coroutine[Any, Any, Any]) -> "asyncio.Task[Ended]":
         """Run something beside its call, which it may outlive."""
         task = self._loop.create_task(_guarded(outcome))
@@ -357,12 +418,13 @@ class Driver:
         running.cancelled = running.over = True
         if running.line is not None:
             running.line.answer(None, None)
-        if running.task is None:
-            return
-        if get_ident() == self._thread:
-            running.task.cancel()
-        else:
-            self._loop.call_soon_threadsafe(running.task.cancel)
+        for waits in (running.task, running.asking):
+            if waits is None:
+                continue
+            if get_ident() == self._thread:
+                waits.cancel()
+            else:
+                self._loop.call_soon_threadsafe(waits.cancel)
 
     async def close(self, grace: float) -> None:
         """End: subscriptions complete, other calls get a moment, the rest is cancelled, and plain

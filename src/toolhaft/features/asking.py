@@ -1,0 +1,325 @@
+"""Questions that a tool may ask, and the answers it gets.
+
+A question is a value: `ctx.elicit(…)` asks one, `ctx.ask(a=Elicit(…), b=Roots())` several at once.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, cast, overload
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from ..errors import clipped
+from ..protocol.questions import Question, Unfit
+from ..schema.derived import schema_of
+from ..types.asking import (
+    CreateMessageParams,
+    CreateMessageResult,
+    ElicitParams,
+    ElicitResult,
+    ElicitUrlParams,
+    ListRootsParams,
+    ListRootsResult,
+    ModelHint,
+    ModelPreferences,
+    Root,
+    SamplingMessage,
+    SamplingTool,
+    Sent,
+    ToolChoice,
+    ToolResultContent,
+    ToolUse,
+    Written,
+)
+from ..types.content import AudioContent, ImageContent, Role, TextContent
+from .content import blocks_of
+from .expecting import expect
+from .forms import form_of
+from .messages import Message, Said
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Accepted(Struct, Generic[T], frozen=True):
+    """The user has answered."""
+
+    value: T
+
+
+class Declined(Struct, frozen=True):
+    """The user has said no."""
+
+
+class Cancelled(Struct, frozen=True):
+    """The user has said neither yes nor no."""
+
+
+Answer: TypeAlias = Accepted[T] | Declined | Cancelled
+
+
+class Sampled(Struct, frozen=True, kw_only=True):
+    """What a model of the client has written."""
+
+    role: Role
+    content: list[Written]
+    model: str
+    stop_reason: str | None = None
+
+    @property
+    def text(self) -> str:
+        """All of its text."""
+        return "".join(block.text for block in self.content if isinstance(block, TextContent))
+
+    @property
+    def tool_uses(self) -> list[ToolUse]:
+        """The tools it wants to be called."""
+        return [block for block in self.content if isinstance(block, ToolUse)]
+
+
+class ToolAnswer:
+    """What a tool gave that a model wanted to be called; goes among the messages to it."""
+
+    __slots__ = ("_block",)
+
+    def __init__(self, use: ToolUse, content: Said | Sequence[Said], error: bool = False) -> None:
+        given = [content] if not isinstance(content, list | tuple) else list(content)
+        blocks = [
+            each
+            for item in given
+            for each in ([TextContent(item)] if isinstance(item, str) else blocks_of(item) or [])
+        ]
+        self._block = ToolResultContent(use.id, blocks, is_error=True if error else UNSET)
+
+    def wire(self) -> ToolResultContent:
+        """The answer as it is sent."""
+        return self._block
+
+
+class SampleTool(Struct, frozen=True):
+    """A tool that a model may ask for: what it is for, and its arguments as a class or a schema."""
+
+    name: str
+    description: str
+    arguments: Any
+
+    def wire(self) -> SamplingTool:
+        """The tool as it is sent."""
+        schema = self.arguments
+        if not isinstance(schema, dict):
+            schema = schema_of(schema, given=True)
+        return SamplingTool(self.name, self.description, cast(dict[str, Any], schema))
+
+
+Spoken: TypeAlias = str | Message | Sampled | ToolAnswer
+
+
+class Asked(Generic[T_co]):
+    """Something that a client can be asked. The type is that of the answer."""
+
+    __slots__ = ("question",)
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+
+
+class Elicit(Asked[Answer[T]]):
+    """Ask the user, by a form.
+
+    Args:
+        message: what the user reads.
+        type: a dataclass, struct, TypedDict or model of texts, numbers, bools, dates and choices;
+            one of these by itself; or a JSON Schema, which is sent as it is.
+
+    Raises:
+        TypeError: there is no form for this type; the message names the field.
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __init__(self, message: str, type: type[T]) -> None: ...
+    @overload
+    def __init__(self: "Elicit[dict[str, Any]]", message: str, type: dict[str, Any]) -> None: ...
+    @overload
+    def __init__(self: "Elicit[Any]", message: str, type: Any) -> None: ...
+    def __init__(self, message: str, type: Any) -> None:
+        form = form_of(type)
+
+        def read(text: bytes) -> Answer[Any]:
+            result = _result(ElicitResult, text)
+            if result.action == "accept":
+                return Accepted(form.read(result.content or {}))
+            return Declined() if result.action == "decline" else Cancelled()
+
+        params = ElicitParams(
+            message=expect("Elicit", "message", message, str), requested_schema=form.schema
+        )
+        super().__init__(Question("elicitation/create", params, ("elicitation.form",), read))
+
+
+class ElicitUrl(Asked[Answer[None]]):
+    """Ask the user to visit a page, for what must not pass through the client.
+
+    `Accepted` says that the user has agreed, not that the visit is over."""
+
+    __slots__ = ()
+
+    def __init__(self, message: str, url: str) -> None:
+        expect("ElicitUrl", "message", message, str)
+        if not expect("ElicitUrl", "url", url, str).startswith(("https://", "http://")):
+            raise ValueError(f"ElicitUrl: url begins with https://, and {url!r} does not")
+        params = ElicitUrlParams(mode="url", message=message, url=url)
+        super().__init__(Question("elicitation/create", params, ("elicitation.url",), _read_visit))
+
+
+def _read_visit(text: bytes) -> Answer[None]:
+    result = _result(ElicitResult, text)
+    if result.action == "accept":
+        return Accepted(None)
+    return Declined() if result.action == "decline" else Cancelled()
+
+
+class Roots(Asked[list[Root]]):
+    """Ask in which folders the client works."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(Question("roots/list", ListRootsParams(), ("roots",), _read_root_list))
+
+
+def _read_root_list(text: bytes) -> list[Root]:
+    return _result(ListRootsResult, text).roots
+
+
+class SampleOptions(TypedDict, total=False):
+    """The keywords of `Sample`, for type checkers."""
+
+    max_tokens: int
+    system: str | None
+    models: Sequence[str]
+    cost: float | None
+    speed: float | None
+    intelligence: float | None
+    temperature: float | None
+    stop: Sequence[str]
+    metadata: Mapping[str, Any] | None
+    tools: Sequence[SampleTool]
+    tool_choice: Literal["auto", "required", "none"] | None
+
+
+class Sample(Asked[Sampled]):
+    """Ask a model of the client.
+
+    Args:
+        prompt: what the user says; or messages, among them earlier answers and `ToolAnswer`s.
+        system: what the model is told beforehand.
+        models: names, or parts of names, of models that would be good, the best first.
+        cost, speed, intelligence: how much each matters, from 0 to 1.
+        tools: what the model may ask for; the client needs the capability `sampling.tools`.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        prompt: str | Sequence[Spoken],
+        *,
+        max_tokens: int = 1000,
+        system: str | None = None,
+        models: Sequence[str] = (),
+        cost: float | None = None,
+        speed: float | None = None,
+        intelligence: float | None = None,
+        temperature: float | None = None,
+        stop: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        tools: Sequence[SampleTool] = (),
+        tool_choice: Literal["auto", "required", "none"] | None = None,
+    ) -> None:
+        params = CreateMessageParams(
+            messages=_messages([prompt] if isinstance(prompt, str) else prompt),
+            max_tokens=expect("Sample", "max_tokens", max_tokens, int),
+            system_prompt=_given(system),
+            model_preferences=_preferences(models, cost, speed, intelligence),
+            temperature=_given(temperature),
+            stop_sequences=list(stop) or UNSET,
+            metadata=UNSET if metadata is None else dict(metadata),
+            tools=[tool.wire() for tool in tools] or UNSET,
+            tool_choice=UNSET if tool_choice is None else ToolChoice(tool_choice),
+        )
+        needs_tools = bool(tools) or tool_choice is not None
+        requires = ("sampling", "sampling.tools") if needs_tools else ("sampling",)
+        super().__init__(Question("sampling/createMessage", params, requires, _read_message))
+
+
+def _given(value: Any) -> Any:
+    return UNSET if value is None else value
+
+
+def _preferences(
+    models: Sequence[str], cost: float | None, speed: float | None, intelligence: float | None
+) -> ModelPreferences | UnsetType:
+    found = ModelPreferences(
+        hints=[ModelHint(name) for name in models] or UNSET,
+        cost_priority=_given(cost),
+        speed_priority=_given(speed),
+        intelligence_priority=_given(intelligence),
+    )
+    return UNSET if found == ModelPreferences() else found
+
+
+def _messages(given: Sequence[Spoken]) -> list[SamplingMessage]:
+    messages: list[SamplingMessage] = []
+    for each in given:
+        if isinstance(each, ToolAnswer):
+            _add_answer(messages, each.wire())
+        elif isinstance(each, Sampled):
+            content: list[Sent] = [*each.content]
+            messages.append(SamplingMessage(each.role, content if len(content) > 1 else content[0]))
+        else:
+            messages.append(_message(each))
+    if not messages:
+        raise ValueError("Sample: a model needs at least one message")
+    return messages
+
+
+def _add_answer(messages: list[SamplingMessage], answer: ToolResultContent) -> None:
+    """All answers to one message of the model go into one message of the user."""
+    last = messages[-1].content if messages else None
+    if isinstance(last, list) and isinstance(last[0], ToolResultContent):
+        last.append(answer)
+    else:
+        messages.append(SamplingMessage("user", [answer]))
+
+
+def _message(given: str | Message) -> SamplingMessage:
+    if isinstance(given, str):
+        return SamplingMessage("user", TextContent(given))
+    wire = given.wire()
+    if not isinstance(wire.content, TextContent | ImageContent | AudioContent):
+        raise TypeError("Sample: a model is sent text, pictures and sounds")
+    return SamplingMessage(wire.role, wire.content)
+
+
+def _read_message(text: bytes) -> Sampled:
+    result = _result(CreateMessageResult, text)
+    content = result.content if isinstance(result.content, list) else [result.content]
+    return Sampled(
+        role=result.role, content=content, model=result.model, stop_reason=result.stop_reason
+    )
+
+
+@cache
+def _decoder(kind: Any) -> "msgspec.json.Decoder[Any]":
+    """Made when it is needed: most servers ask nothing."""
+    return msgspec.json.Decoder(kind)
+
+
+def _result(kind: type[T], text: bytes) -> T:
+    try:
+        return cast(T, _decoder(cast(Any, kind)).decode(text))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise Unfit(clipped(str(error))) from None

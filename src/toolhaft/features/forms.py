@@ -1,0 +1,235 @@
+"""Forms: what a user is asked for, as the few schemas that clients can show.
+
+A form is a flat object of texts, numbers, truth values and choices. The schema of a type is made
+as for any parameter, then brought into that shape; what cannot be is refused, by the name of the
+field. A single value is a form with one field, which the author does not see.
+"""
+
+import enum
+import types
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from ..protocol.questions import Unfit
+from ..schema.derived import Schema, UnknownType, schema_of
+from ..schema.fields import fields_of, is_array, is_kind
+from ..schema.kinds import convert, in_words, kind_of, put_defaults
+from ..schema.models import is_model
+from .checking import problems
+
+# The field of a form for a single value.
+VALUE = "value"
+_PRIMITIVE = ("string", "number", "integer", "boolean")
+_FORMATS = ("email", "uri", "date", "date-time")
+# What a schema may say that a form cannot; what is left out here is checked all the same.
+_LEFT_OUT = ("contentEncoding", "uniqueItems")
+_ADVICE = "ask for text, numbers, bool, dates, choices, or a flat class of these"
+
+
+class Titles:
+    """How choices are called: `Annotated[Literal["s", "m"], Titles(s="Small", m="Medium")]`."""
+
+    __slots__ = ("titles",)
+
+    def __init__(self, titles: Mapping[str, str] | None = None, /, **more: str) -> None:
+        self.titles = {**(titles or {}), **more}
+
+
+class Form:
+    """The schema that is sent, and what reads the answer."""
+
+    __slots__ = ("_convert", "_spelled", "schema")
+
+    def __init__(
+        self,
+        schema: Schema,
+        convert: Callable[[dict[str, Any]], Any],
+        spelled: Mapping[str, dict[str, Any]] | None = None,
+    ) -> None:
+        self.schema = schema
+        self._convert = convert
+        # Choices that are no text, by field: what each of them is on the wire.
+        self._spelled: Mapping[str, dict[str, Any]] = {} if spelled is None else spelled
+
+    def read(self, content: dict[str, Any]) -> Any:
+        """The value that a user has given.
+
+        Raises:
+            Unfit: it is none.
+        """
+        if found := problems(content, self.schema, lenient=True, where="the answer"):
+            raise Unfit("; ".join(found))
+        given = dict(content)
+        for name, choices in self._spelled.items():
+            if name in given:
+                given[name] = _meant(given[name], choices)
+        try:
+            return self._convert(given)
+        except msgspec.ValidationError as error:
+            raise Unfit("; ".join(f"the answer{line}" for line in in_words(error))) from None
+
+
+def _meant(value: Any, choices: dict[str, Any]) -> Any:
+    if isinstance(value, str):
+        return choices.get(value, value)
+    return [choices.get(each, each) for each in value]
+
+
+def form_of(kind: Any) -> Form:
+    """The form for a type, or for a schema that an author wrote.
+
+    Raises:
+        TypeError: there is none; the message names the field.
+    """
+    if isinstance(kind, dict):
+        return Form(cast(Schema, kind), lambda content: content)
+    try:
+        return _kept(kind) if _is_hashable(kind) else _made(kind)
+    except UnknownType as error:
+        raise TypeError(f"cannot ask for this: {error}; {_ADVICE}") from None
+
+
+def _made(kind: Any) -> Form:
+    return _of_class(kind) if _is_class(kind) else _of_value(kind)
+
+
+_kept = cache(_made)
+
+
+def _is_hashable(kind: Any) -> bool:
+    try:
+        hash(kind)
+    except TypeError:  # a note that stands beside the type is not
+        return False
+    return True
+
+
+def _is_class(kind: Any) -> bool:
+    if is_model(kind):
+        return hasattr(kind, "model_fields") or hasattr(kind, "__pydantic_fields__")
+    return fields_of(kind) is not None and not is_array(kind)
+
+
+def _of_class(kind: Any) -> Form:
+    hints = get_type_hints(get_origin(kind) or kind, include_extras=True)
+    native, found = kind_of(kind), schema_of(kind, given=True)
+    if "$defs" in found:
+        raise TypeError(f"{kind.__name__} contains itself, which a form cannot; {_ADVICE}")
+    spelled: dict[str, dict[str, Any]] = {}
+    properties: Schema = {}
+    may_be_none: list[str] = []
+    required = list(found.get("required", ()))
+    for name, schema in found.get("properties", {}).items():
+        if _drop_null(schema) and name in required:
+            required.remove(name)
+            may_be_none.append(name)
+        properties[name] = _field(f"{kind.__name__}.{name}", schema, hints.get(name), name, spelled)
+
+    def read(content: dict[str, Any]) -> Any:
+        value = convert({**dict.fromkeys(may_be_none), **content}, native.native, strict=False)
+        if native.lacks_defaults:
+            put_defaults(value)
+        return value
+
+    return Form(_object(properties, required), read, spelled)
+
+
+def _of_value(kind: Any) -> Form:
+    native, schema = kind_of(kind), schema_of(kind, given=True)
+    required = [] if _drop_null(schema) else [VALUE]
+    spelled: dict[str, dict[str, Any]] = {}
+    properties = {VALUE: _field("the answer", schema, kind, VALUE, spelled)}
+
+    def read(content: dict[str, Any]) -> Any:
+        return convert(content.get(VALUE), native.native, strict=False)
+
+    return Form(_object(properties, required), read, spelled)
+
+
+def _object(properties: Schema, required: list[str]) -> Schema:
+    schema: Schema = {"type": "object", "properties": properties}
+    return {**schema, "required": required} if required else schema
+
+
+def _drop_null(schema: Schema) -> bool:
+    """Take `or null` out of a schema: in a form, that is a field left empty."""
+    kinds: Any = schema.get("type")
+    if not isinstance(kinds, list) or "null" not in kinds or len(cast(list[str], kinds)) > 2:
+        return False
+    [schema["type"]] = [kind for kind in cast(list[str], kinds) if kind != "null"]
+    if "enum" in schema:
+        schema["enum"] = [choice for choice in schema["enum"] if choice is not None]
+    return True
+
+
+def _field(
+    where: str, schema: Schema, hint: Any, name: str, spelled: dict[str, dict[str, Any]]
+) -> Schema:
+    """One field of a form, with its choices spelled out."""
+    shown = {key: value for key, value in schema.items() if key not in _LEFT_OUT}
+    if shown.get("format") not in _FORMATS:
+        shown.pop("format", None)
+    if "oneOf" in shown or "enumNames" in shown:  # the author has spelled them already
+        if "oneOf" in shown:
+            shown.pop("enum", None)
+        return shown
+    if "enum" in shown:
+        choices = _choices(shown.pop("enum"), name, spelled)
+        if "default" in shown:
+            shown["default"] = _spelling(shown["default"])
+        return {**shown, "type": "string", **_titled("oneOf", choices, hint)}
+    items = shown.get("items")
+    if shown.get("type") == "array" and isinstance(items, dict) and "enum" in items:
+        choices = _choices(cast(Schema, items)["enum"], name, spelled)
+        titled = _titled("anyOf", choices, hint)
+        shown["items"] = titled if "anyOf" in titled else {"type": "string", **titled}
+        if "default" in shown:
+            shown["default"] = [_spelling(each) for each in shown["default"]]
+        return shown
+    if shown.get("type") not in _PRIMITIVE:
+        raise TypeError(f"{where} cannot be a field of a form; {_ADVICE}")
+    return shown
+
+
+def _choices(values: list[Any], name: str, spelled: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The choices as text, for clients show no others."""
+    choices = {_spelling(value): value for value in values}
+    if any(not isinstance(value, str) for value in values):
+        spelled[name] = choices
+    return choices
+
+
+def _spelling(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _titled(keyword: str, choices: dict[str, Any], hint: Any) -> Schema:
+    titles = _titles(hint)
+    if not any(titles.get(choice, choice) != choice for choice in choices):
+        return {"enum": list(choices)}
+    return {keyword: [{"const": each, "title": titles.get(each, each)} for each in choices]}
+
+
+def _titles(hint: Any) -> dict[str, str]:
+    """The titles that a type has for its choices, by how these are spelled."""
+    if is_kind(hint, enum.Enum):
+        return {_spelling(each.value): _words(each.name, each.value) for each in hint}
+    origin, args = get_origin(hint), get_args(hint)
+    titles: dict[str, str] = {}
+    if origin is Annotated:
+        titles = _titles(args[0])
+        for note in args[1:]:
+            if isinstance(note, Titles):
+                titles |= note.titles
+    elif origin in (Union, types.UnionType, list, set, frozenset, tuple):
+        for each in args:
+            titles |= _titles(each)
+    return titles
+
+
+def _words(name: str, value: object) -> str:
+    """The name of a member, for people: EXTRA_LARGE is «Extra large»."""
+    return name if name == value else name.replace("_", " ").capitalize()

@@ -1,0 +1,92 @@
+"""Questions to the client, and what becomes of them: an answer, a wait, or another round.
+
+A question is put in the middle of a call. How it travels is for the era to decide; whether the
+client said that it can answer is told here, for both.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from ..jsonrpc import Id
+from ..types.wire import Wire
+from .revisions import Revision
+
+# So often a question is put before answers that do not fit make the call fail.
+ATTEMPTS = 3
+_FORMS = "elicitation.form"
+
+
+class Unfit(Exception):
+    """An answer that is not one to the question; the text says why."""
+
+
+class Question(Struct, frozen=True):
+    """A request of ours, which capabilities it needs, and how its result is read.
+
+    `read` raises `Unfit` for a result that is no answer: then the question is put again."""
+
+    method: str
+    params: Wire
+    requires: tuple[str, ...]
+    read: Callable[[bytes], Any]
+
+
+Questions: TypeAlias = Mapping[str, Question]
+
+
+class Answered(Struct):
+    """Everything is known already."""
+
+    answers: dict[str, Any]
+
+
+class Waiting(Struct):
+    """Requests to send. Each answer comes under the id of its question."""
+
+    ids: dict[str, Id]
+    frames: list[bytes]
+
+
+class Suspended(Struct):
+    """These are to be asked in the answer to the call, which the client will then send again."""
+
+    questions: dict[str, Question]
+
+
+Decision: TypeAlias = Answered | Waiting | Suspended
+
+
+def declares(capabilities: Mapping[str, Any], path: str) -> bool:
+    """Did a client declare this capability, as in "elicitation.url"?"""
+    found: Any = capabilities
+    if path == _FORMS:
+        # "elicitation: {}" is how forms were declared before there was anything else.
+        found = capabilities.get("elicitation")
+        return isinstance(found, dict) and ("form" in found or "url" not in found)
+    for key in path.split("."):
+        if not isinstance(found, dict) or key not in found:
+            return False
+        found = found[key]  # pyright: ignore[reportUnknownVariableType]
+    return True
+
+
+def lacking(
+    capabilities: Mapping[str, Any], revision: Revision, questions: Iterable[Question]
+) -> list[str]:
+    """What the questions need and the client, or its revision, does not have."""
+    needed = dict.fromkeys(path for question in questions for path in question.requires)
+    return [
+        path for path in needed if path not in revision.askable or not declares(capabilities, path)
+    ]
+
+
+def required(paths: Iterable[str]) -> dict[str, Any]:
+    """Capabilities as a client would declare them."""
+    tree: dict[str, Any] = {}
+    for path in paths:
+        place = tree
+        for key in path.split("."):
+            place = place.setdefault(key, {})
+    return tree

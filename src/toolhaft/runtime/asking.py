@@ -1,0 +1,180 @@
+"""Asks a client in the middle of a call, and waits for what it says."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from ..errors import ToolError, clipped
+from ..jsonrpc import Id
+from ..protocol.calls import Answer, Call, Era
+from ..protocol.peer import notice
+from ..protocol.questions import (
+    ATTEMPTS,
+    Answered,
+    Question,
+    Questions,
+    Suspended,
+    Unfit,
+    Waiting,
+)
+from ..types.notices import Cancelled
+
+
+class _Error(Struct):
+    """What a client says when it does not answer."""
+
+    message: str = ""
+
+
+_read_error = msgspec.json.Decoder(_Error).decode
+
+
+class Post:
+    """Who waits for which answer of which client."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._expected: dict[tuple[Era, Id], asyncio.Future[Answer]] = {}
+
+    def expect(self, session: Era, id_: Id) -> "asyncio.Future[Answer]":
+        """To be called before the question is sent."""
+        future = self._expected[session, id_] = self._loop.create_future()
+        return future
+
+    def forget(self, session: Era, id_: Id) -> None:
+        """Nobody waits for this any more."""
+        self._expected.pop((session, id_), None)
+
+    def settle(self, session: Era, answer: Answer) -> None:
+        """An answer has come. From any thread; what nobody waits for is dropped."""
+        future = self._expected.pop((session, answer.id), None)
+        if future is not None:
+            self._loop.call_soon_threadsafe(_settle, future, answer)
+
+
+def _settle(future: "asyncio.Future[Answer]", answer: Answer) -> None:
+    if not future.done():
+        future.set_result(answer)
+
+
+class Host(Protocol):
+    """The driver of the call, as far as asking needs it."""
+
+    post: Post
+    answer_seconds: float
+    closing: asyncio.Event
+
+
+class Asking:
+    """What one call asks its client. To be used on the loop's thread."""
+
+    def __init__(self, call: Call, host: Host, send: Callable[[bytes], None]) -> None:
+        self._call = call
+        self._host = host
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._open: dict[asyncio.Future[Answer], Id] = {}
+        self._since = 0.0
+        # Seconds that the call has spent waiting for its client, which are not its own.
+        self.waited = 0.0
+        # While it waits: done when it goes on.
+        self.pause: asyncio.Future[None] | None = None
+
+    async def ask(self, questions: Questions) -> dict[str, Any]:
+        """The answers, whatever it takes to have them."""
+        match self._call.era.ask(self._call, questions):
+            case Answered(answers=answers):
+                return answers
+            case Waiting() as waiting:
+                return await self._wait(questions, waiting)
+            case Suspended():
+                raise ToolError("this client cannot be asked yet")
+
+    def cancel(self) -> None:
+        """Nobody wants the answers any more."""
+        for future in list(self._open):
+            future.cancel()
+
+    async def _wait(self, questions: Questions, waiting: Waiting) -> dict[str, Any]:
+        answers: dict[str, Any] = {}
+        attempts = dict.fromkeys(questions, 1)
+        ours = self._sent(waiting)
+        try:
+            while ours:
+                for future in await self._next(ours):
+                    answer = future.result()
+                    key = ours.pop(future)
+                    del self._open[future]
+                    question = questions[key]
+                    try:
+                        answers[key] = _read(question, answer)
+                    except Unfit as problem:
+                        if attempts[key] == ATTEMPTS:
+                            raise unfit(question, problem) from None
+                        attempts[key] += 1
+                        again = self._call.era.ask(self._call, {key: question})
+                        assert isinstance(again, Waiting)
+                        ours |= self._sent(again)
+        finally:
+            self._withdraw(ours)
+        return {key: answers[key] for key in questions}
+
+    def _sent(self, waiting: Waiting) -> dict["asyncio.Future[Answer]", str]:
+        """Send requests; who waits is known before anybody can answer."""
+        sent: dict[asyncio.Future[Answer], str] = {}
+        for key, id_ in waiting.ids.items():
+            future = self._host.post.expect(self._call.era, id_)
+            sent[future] = key
+            if not self._open:
+                self._since, self.pause = self._loop.time(), self._loop.create_future()
+            self._open[future] = id_
+        for frame in waiting.frames:
+            self._send(frame)
+        return sent
+
+    async def _next(
+        self, ours: dict["asyncio.Future[Answer]", str]
+    ) -> set["asyncio.Future[Answer]"]:
+        seconds = self._host.answer_seconds
+        done, _ = await asyncio.wait(ours, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            raise ToolError(f"the client did not answer within {seconds:g} s")
+        return done
+
+    def _withdraw(self, ours: dict["asyncio.Future[Answer]", str]) -> None:
+        """Tell the client which questions are moot."""
+        for future in ours:
+            id_ = self._open.pop(future)
+            self._host.post.forget(self._call.era, id_)
+            if not self._host.closing.is_set():
+                moot = Cancelled(request_id=id_, reason="the answer is not needed any more")
+                self._send(notice("notifications/cancelled", moot, self._call.caller.revision))
+        if not self._open and self.pause is not None:
+            self.waited += self._loop.time() - self._since
+            self.pause.set_result(None)
+            self.pause = None
+
+
+def _read(question: Question, answer: Answer) -> Any:
+    if answer.result is not UNSET:
+        return question.read(answer.result)
+    raise ToolError(f"the client did not answer {question.method}: {_words(answer)}")
+
+
+def _words(answer: Answer) -> str:
+    try:
+        error = _read_error(answer.error) if answer.error is not UNSET else _Error()
+    except (msgspec.MsgspecError, UnicodeError):
+        error = _Error()
+    return clipped(error.message) or "it gave no reason"
+
+
+def unfit(question: Question, problem: Unfit) -> ToolError:
+    """The error for a question that nobody answers as it should be."""
+    return ToolError(
+        f"the client has answered {question.method} {ATTEMPTS} times with what does not fit: "
+        f"{problem}"
+    )
