@@ -1,7 +1,8 @@
 """Every error the library raises, and every JSON-RPC code it sends.
 
 BaseException
-└── Cancelled               raised by `ctx.check()` in a plain function
+├── Cancelled               raised by `ctx.check()` in a plain function
+└── Suspension              raised by `ctx.sync` in one that asks, if the call is to run again
 
 Exception
 ├── ToolError               the tool's own «this did not work», shown to the model
@@ -38,6 +39,10 @@ def shown(value: str) -> str:
 
 class Cancelled(BaseException):
     """The client has cancelled the call. Not an `Exception`: no tool shall catch it by chance."""
+
+
+class Suspension(BaseException):
+    """The call has to make way, so that its client can be asked, and will then run again."""
 
 
 class ToolError(Exception):

@@ -21,6 +21,7 @@ from .protocol.handshake import Session
 from .protocol.limits import Limits
 from .protocol.peer import Peer
 from .protocol.ports import LifespanState, Reader, Writer
+from .protocol.stateless import Stateless
 from .runtime import descriptors
 from .runtime.connection import Connection
 from .runtime.driver import Driver, Running
@@ -48,6 +49,7 @@ class Service(Protocol):
 
     name: str
     info: Implementation
+    stateless: Stateless
     limits: Limits
     lifespan: LifespanState | None
     lane: Lane
@@ -73,7 +75,7 @@ async def connected(
     limits = service.limits
     driver = Driver(service.dispatch, lane=service.lane, limits=limits, mask=service.mask)
     connection = Connection(
-        Peer(service.info, session=session, call=Running),
+        Peer(service.info, session=session, stateless=service.stateless, call=Running),
         driver,
         send,
         message_bytes=limits.message_bytes,

@@ -41,6 +41,7 @@ from .protocol.interests import ListChange, ListKind, ResourceChange
 from .protocol.limits import Limits
 from .protocol.ports import Gate, LifespanState, Reader, Writer
 from .runtime.lane import Lane
+from .sealing import Secret, stateless
 from .types.content import Annotations
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 from .types.wire import Icon, Implementation, Json, Meta
@@ -79,6 +80,7 @@ class Server:
         icons: Sequence[Icon] = (),
         middleware: Sequence[Middleware] = (),
         lifespan: LifespanFunction | None = None,
+        secret: Secret | Sequence[Secret] | None = None,
         page_size: int | None = None,
         limits: Limits | None = None,
         errors: Literal["mask", "show"] = "mask",
@@ -94,6 +96,7 @@ class Server:
             website_url=_given(website_url),
             icons=list(icons) if icons else UNSET,
         )
+        self.stateless = stateless(self.info, secret, self.limits.answer_seconds)
         self._show_errors = errors == "show"
         self._middleware = tuple(middleware)
         self.lifespan = None if lifespan is None else _lifespan(partial(lifespan, self))

@@ -214,7 +214,7 @@ class Tools:
         the client cancelled the call, or the tool awaited what somebody else cancelled."""
         if isinstance(error, ToolError):
             return _failed(error.message)
-        if isinstance(error, McpError) or exchange.cancelled:
+        if isinstance(error, McpError) or exchange.cancelled or exchange.suspended:
             raise error
         return _failed(self._mask(f"tool {tool.name!r}", error))
 

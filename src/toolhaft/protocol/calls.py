@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 from ..errors import McpError
 from ..jsonrpc import Id
 from ..types.wire import Implementation, RequestMeta, Wire
+from .journal import Journal
 from .questions import Decision, Questions
 from .revisions import Revision
 
@@ -55,6 +56,14 @@ class Era(Protocol):
         """
         ...
 
+    def suspend(self, call: "Call", questions: Questions) -> bytes:
+        """The text of a result that asks instead of answering.
+
+        Raises:
+            InternalError: there is too much to remember until the client comes back.
+        """
+        ...
+
     def finish(self, call: "Call", result: Result) -> bytes:
         """The text of the result as this caller may see it."""
         ...
@@ -81,6 +90,8 @@ class Call(Struct, eq=False, gc=False):
     overdue: bool = False
     # Of the HTTP request it came with, by their names in lower case.
     headers: Mapping[str, str] | None = None
+    # What was asked and answered in earlier rounds, and is in this one.
+    journal: Journal | None = None
 
 
 class Notice(Struct, gc=False):
@@ -148,6 +159,12 @@ class Exchange(Protocol):
     cancelled: bool
     overdue: bool
     headers: Mapping[str, str] | None
+    journal: Journal | None
+
+    @property
+    def suspended(self) -> bool:
+        """Does it make way, so that its client can be asked?"""
+        ...
 
     def notify(self, method: str, params: Wire) -> None:
         """Send a notification that belongs to this call. From any thread; never waits."""

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from ..errors import InvalidRequest, ToolError
+from ..errors import InternalError, InvalidRequest, ToolError
 from ..jsonrpc import Id, encode, request
 from ..types.asking import ElicitUrlParams
 from ..types.lifecycle import InitializeParams
@@ -99,6 +99,10 @@ class Session:
             id_ = waiting.ids[key] = f"ask-{self.asked}"
             waiting.frames.append(_frame(id_, question, caller.revision))
         return waiting
+
+    def suspend(self, call: Call, questions: Questions) -> bytes:
+        """Never happens: a client of this era is asked while the call waits."""
+        raise InternalError("a call of this era is never suspended")
 
     def finish(self, call: Call, result: Result) -> bytes:
         """The result without anything that the client's revision does not know."""

@@ -38,6 +38,7 @@ from ..types.wire import Implementation, Params, RequestMeta, Wire
 from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result, Single
 from .handshake import NEW, Session
 from .lowering import lowered
+from .questions import Questions
 from .revisions import METHODS, Method, Revision
 from .stateless import Stateless, identify, missing_meta
 
@@ -119,7 +120,12 @@ class Peer:
             meta = _NO_META
         caller = self._accept(name, meta, principal)
         if meta.version is not UNSET:
-            return self._make_call(id_, name, params, caller, self._stateless, meta)
+            call = self._make_call(id_, name, params, caller, self._stateless, meta)
+            if method.asks and (
+                params.request_state is not UNSET or params.input_responses is not UNSET
+            ):
+                self._stateless.resume(call)
+            return call
         session = self.session
         if name == "initialize":
             session.open(params, principal)
@@ -142,6 +148,11 @@ class Peer:
 def completed(call: Call, result: Result) -> bytes:
     """The frame of a successful answer. Raises if the result cannot be JSON."""
     return response(call.id, call.era.finish(call, result))
+
+
+def suspended(call: Call, questions: Questions) -> bytes:
+    """The frame of an answer that asks. Raises if there is too much to remember."""
+    return response(call.id, call.era.suspend(call, questions))
 
 
 def failed(call: Call, error: McpError) -> bytes:

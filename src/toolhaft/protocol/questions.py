@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from ..errors import ToolError
 from ..jsonrpc import Id
 from ..types.wire import Wire
 from .revisions import Revision
@@ -90,3 +91,11 @@ def required(paths: Iterable[str]) -> dict[str, Any]:
         for key in path.split("."):
             place = place.setdefault(key, {})
     return tree
+
+
+def unfit(question: Question, problem: Unfit) -> ToolError:
+    """The error for a question that nobody answers as it should be."""
+    return ToolError(
+        f"the client has answered {question.method} {ATTEMPTS} times with what does not fit: "
+        f"{problem}"
+    )

@@ -33,6 +33,7 @@ from ..types.prompts import (
 from ..types.resources import (
     ListResourcesResult,
     ListResourceTemplatesResult,
+    ReadResourceParams,
     ReadResourceResult,
     Resource,
     ResourceParams,
@@ -49,6 +50,8 @@ class Method(Struct, frozen=True):
 
     name: str
     decode: Callable[[Raw], Any]
+    # May its answer be a question?
+    asks: bool = False
 
 
 class Revision(Struct, frozen=True, kw_only=True):
@@ -83,7 +86,7 @@ _PARAMS: dict[str, type[Params]] = {
     "tools/call": CallToolParams,
     "resources/list": PageParams,
     "resources/templates/list": PageParams,
-    "resources/read": ResourceParams,
+    "resources/read": ReadResourceParams,
     "resources/subscribe": ResourceParams,
     "resources/unsubscribe": ResourceParams,
     "prompts/list": PageParams,
@@ -93,8 +96,12 @@ _PARAMS: dict[str, type[Params]] = {
     "subscriptions/listen": ListenParams,
 }
 
+# "Servers MUST NOT" answer any other request with questions.
+ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
+
 METHODS: Mapping[str, Method] = {
-    name: Method(name, msgspec.json.Decoder(params).decode) for name, params in _PARAMS.items()
+    name: Method(name, msgspec.json.Decoder(params).decode, name in ASKING)
+    for name, params in _PARAMS.items()
 }
 
 _SHARED = frozenset(

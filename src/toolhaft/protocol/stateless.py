@@ -9,14 +9,23 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from ..errors import InvalidParams, MissingCapability, UnsupportedVersion, shown
+from ..errors import (
+    InternalError,
+    InvalidParams,
+    MissingCapability,
+    UnsupportedVersion,
+    shown,
+)
 from ..jsonrpc import encode
+from ..types.asking import InputRequest, InputRequiredResult, ListRootsParams
 from ..types.notices import LEVELS
 from ..types.wire import Implementation, RequestMeta
 from .calls import Call, Caller, Result
+from .journal import LAST_ROUND, Journal, too_many_rounds
 from .lowering import lowered
-from .questions import Decision, Questions, Suspended, lacking, required
-from .revisions import REVISIONS, SUPPORTED
+from .questions import Answered, Decision, Question, Questions, Suspended, lacking, required
+from .revisions import ASKING, REVISIONS, SUPPORTED, Revision
+from .sealing import Binding, Seal, given_answers
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -67,15 +76,37 @@ def _level(meta: RequestMeta) -> int | None:
 
 
 class Stateless:
-    """Finishes results of this era: the type of the result, and who sends it."""
+    """Finishes results of this era: the type of the result, and who sends it.
 
-    __slots__ = ("_info", "_stamp")
+    A call that asks is answered with its questions, and comes again with the answers and with the
+    state that we have sealed. Without a seal nothing can be asked."""
+
+    __slots__ = ("_asking_stamp", "_info", "_seal", "_stamp")
 
     _TYPE = b'{"resultType":"complete"'
+    _ASKING_TYPE = b'{"resultType":"input_required"'
 
-    def __init__(self, info: Implementation) -> None:
+    def __init__(self, info: Implementation, seal: Seal | None = None) -> None:
         self._info = info
-        self._stamp = self._TYPE + b',"_meta":{"%b":%b}' % (SERVER_INFO.encode(), encode(info))
+        self._seal = seal
+        signed = b',"_meta":{"%b":%b}' % (SERVER_INFO.encode(), encode(info))
+        self._stamp = self._TYPE + signed
+        self._asking_stamp = self._ASKING_TYPE + signed
+
+    def resume(self, call: Call) -> None:
+        """Take in what came with the call: our state, and answers.
+
+        Raises:
+            InvalidParams: the state is not good, or the answers are none.
+        """
+        params = call.params
+        given = given_answers(params.input_responses)
+        if params.request_state is UNSET:
+            call.journal = Journal(given=given)
+            return
+        call.journal = Journal(
+            self._sealed().open(params.request_state, self._binding(call)), given
+        )
 
     def ask(self, call: Call, questions: Questions) -> Decision:
         """In the answer to the call, which the client then sends again with what it was asked.
@@ -88,7 +119,39 @@ class Stateless:
             raise MissingCapability(
                 f"this needs the capability {' and '.join(missing)}", required=required(missing)
             )
-        return Suspended(dict(questions))
+        if call.method not in ASKING:
+            raise InternalError(f"{call.method} cannot ask its client")
+        if call.journal is None:
+            call.journal = Journal()
+        answers, still_open = call.journal.look_up(questions)
+        if not still_open:
+            return Answered(answers)
+        if call.journal.round >= LAST_ROUND:
+            raise too_many_rounds()
+        return Suspended(still_open)
+
+    def suspend(self, call: Call, questions: Questions) -> bytes:
+        """The questions, and the state that the client sends back with its answers."""
+        assert call.journal is not None
+        state = self._sealed().seal(self._binding(call), call.journal.pages())
+        result = InputRequiredResult(
+            input_requests={
+                key: _request(question, call.caller.revision) for key, question in questions.items()
+            },
+            request_state=state,
+        )
+        return self._stamped(self._asking_stamp, encode(result))
+
+    def _sealed(self) -> Seal:
+        if self._seal is None:
+            raise InternalError("this server has no secret, without which it cannot ask")
+        return self._seal
+
+    def _binding(self, call: Call) -> Binding:
+        params = call.params
+        target = params.uri if call.method == "resources/read" else params.name
+        arguments = getattr(params, "arguments", UNSET)
+        return self._sealed().binding(call.method, target, arguments, call.caller.principal)
 
     def finish(self, call: Call, result: Result) -> bytes:
         """The result with its stamps, which go in front so that nothing is copied twice."""
@@ -107,3 +170,10 @@ class Stateless:
     @staticmethod
     def _stamped(stamp: bytes, body: bytes) -> bytes:
         return stamp + b"}" if body == b"{}" else b"".join((stamp, b",", memoryview(body)[1:]))
+
+
+def _request(question: Question, revision: Revision) -> InputRequest:
+    params = question.params
+    if params == ListRootsParams():
+        return InputRequest(question.method)
+    return InputRequest(question.method, lowered(params, revision))

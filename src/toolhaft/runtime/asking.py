@@ -1,4 +1,9 @@
-"""Asks a client in the middle of a call, and waits for what it says."""
+"""Asks a client in the middle of a call, and waits for what it says.
+
+Or does not wait: where the answer to a call carries the questions, a coroutine that asks is parked.
+When the call has nothing more to ask, it is cancelled, cleans up, and is answered. A plain function
+cannot be parked, and is left by an exception.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -7,10 +12,10 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import UNSET, Struct
 
-from ..errors import ToolError, clipped
+from ..errors import McpError, ToolError, clipped
 from ..jsonrpc import Id
 from ..protocol.calls import Answer, Call, Era
-from ..protocol.peer import notice
+from ..protocol.peer import failed, notice, suspended
 from ..protocol.questions import (
     ATTEMPTS,
     Answered,
@@ -19,8 +24,14 @@ from ..protocol.questions import (
     Suspended,
     Unfit,
     Waiting,
+    unfit,
 )
 from ..types.notices import Cancelled
+
+# So many turns of the loop without another question, and nobody is about to ask one.
+_QUIET_TURNS = 10
+# How long a call may clean up before its client is told what it asked.
+_CLEAN_UP = 1.0
 
 
 class _Error(Struct):
@@ -67,6 +78,14 @@ class Host(Protocol):
     answer_seconds: float
     closing: asyncio.Event
 
+    def interrupt(self, call: Call, /) -> None:
+        """Make the coroutine of a call end."""
+        ...
+
+    def leave(self, call: Call, /) -> None:
+        """Answer a call that has not ended."""
+        ...
+
 
 class Asking:
     """What one call asks its client. To be used on the loop's thread."""
@@ -82,21 +101,76 @@ class Asking:
         self.waited = 0.0
         # While it waits: done when it goes on.
         self.pause: asyncio.Future[None] | None = None
+        # What the answer to the call will ask, once it has made way for it.
+        self._questions: dict[str, Question] = {}
+        self.suspended = False
+        self._parked: list[asyncio.Future[dict[str, Any]]] = []
+        self._turns = 0
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
-        """The answers, whatever it takes to have them."""
+        """The answers. If the client has to be answered first, the caller is parked for good."""
+        answers = await self.ask_or_leave(questions)
+        if answers is not None:
+            return answers
+        if not self.suspended:
+            self._park()
+        future: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        self._parked.append(future)
+        return await future
+
+    async def ask_or_leave(self, questions: Questions) -> dict[str, Any] | None:
+        """The same for those who cannot be parked: None says that they have to make way."""
         match self._call.era.ask(self._call, questions):
             case Answered(answers=answers):
                 return answers
             case Waiting() as waiting:
                 return await self._wait(questions, waiting)
-            case Suspended():
-                raise ToolError("this client cannot be asked yet")
+            case Suspended(questions=still_open):
+                self._questions |= still_open
+                return None
 
     def cancel(self) -> None:
         """Nobody wants the answers any more."""
-        for future in list(self._open):
+        futures: list[asyncio.Future[Any]] = [*self._open, *self._parked]
+        for future in futures:
             future.cancel()
+
+    # Making way
+
+    def _park(self) -> None:
+        if not self._turns:
+            self._loop.call_soon(self._look)
+        self._turns = _QUIET_TURNS
+
+    def _look(self) -> None:
+        """Is there nobody left who is about to ask?"""
+        self._turns -= 1
+        if self._turns:
+            self._loop.call_soon(self._look)
+        elif not self._call.over:
+            self.suspend()
+            self._host.interrupt(self._call)
+
+    def suspend(self) -> None:
+        """From here on the call makes way for its questions."""
+        if not self.suspended:
+            self.suspended = True
+            self._loop.call_later(_CLEAN_UP, self._leave)
+
+    def _leave(self) -> None:
+        if not self._call.over:
+            self._host.leave(self._call)
+
+    def answer(self) -> tuple[bytes, McpError | None]:
+        """What the client of a call that has made way is told."""
+        if self._parked:  # by tasks that were not the call's own
+            self._loop.call_soon_threadsafe(self.cancel)
+        try:
+            return suspended(self._call, self._questions), None
+        except McpError as error:
+            return failed(self._call, error), error
+
+    # Waiting
 
     async def _wait(self, questions: Questions, waiting: Waiting) -> dict[str, Any]:
         answers: dict[str, Any] = {}
@@ -172,9 +246,16 @@ def _words(answer: Answer) -> str:
     return clipped(error.message) or "it gave no reason"
 
 
-def unfit(question: Question, problem: Unfit) -> ToolError:
-    """The error for a question that nobody answers as it should be."""
-    return ToolError(
-        f"the client has answered {question.method} {ATTEMPTS} times with what does not fit: "
-        f"{problem}"
-    )
+async def own_time(
+    task: "asyncio.Task[Any]", seconds: float, asking: Callable[[], Asking | None]
+) -> None:
+    """Wait for a task of a call, for so long, without the time that its client takes to answer."""
+    loop = asyncio.get_running_loop()
+    start, left = loop.time(), seconds
+    while left > 0 and not task.done():
+        await asyncio.wait([task], timeout=left)
+        asks = asking()
+        if asks is not None and asks.pause is not None:
+            either: list[asyncio.Future[Any]] = [task, asks.pause]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        left = start + seconds + (0 if asks is None else asks.waited) - loop.time()

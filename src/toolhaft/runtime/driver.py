@@ -22,6 +22,7 @@ from ..errors import (
     InternalError,
     InvalidRequest,
     McpError,
+    Suspension,
     ToolError,
     clipped,
     shown,
@@ -32,7 +33,7 @@ from ..protocol.peer import completed, failed, notice
 from ..protocol.questions import Questions
 from ..types.wire import Wire
 from . import descriptors
-from .asking import Asking, Post
+from .asking import Asking, Post, own_time
 from .lane import Lane
 from .pump import Pump
 
@@ -105,6 +106,11 @@ class Running(Call, eq=False, kw_only=True):
             raise RuntimeError("a call asks on the server's own loop; on a thread, use ctx.sync")
         return await self._asking().ask(questions)
 
+    @property
+    def suspended(self) -> bool:
+        """Does it make way, so that its client can be asked?"""
+        return self.asking is not None and self.asking.suspended
+
     def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
         """The same for a plain function, which waits on its thread."""
         driver = self._driver
@@ -114,13 +120,19 @@ class Running(Call, eq=False, kw_only=True):
                 "without thread=False"
             )
         try:
-            answers: dict[str, Any] = driver.run(self._ask_for_thread(questions))
+            answers: dict[str, Any] | None = driver.run(self._ask_for_thread(questions))
         except CancelledError:
             raise Cancelled from None
+        if answers is None:
+            raise Suspension
         return answers
 
-    async def _ask_for_thread(self, questions: Questions) -> dict[str, Any]:
-        return await self._asking().ask(questions)
+    async def _ask_for_thread(self, questions: Questions) -> dict[str, Any] | None:
+        asking = self._asking()
+        answers = await asking.ask_or_leave(questions)
+        if answers is None:
+            asking.suspend()
+        return answers
 
     def _asking(self) -> Asking:
         if self.cancelled:
@@ -151,7 +163,7 @@ class Running(Call, eq=False, kw_only=True):
         """Wait for an outcome, but not for ever."""
         task = self._driver.spawn(outcome)
         try:
-            await self._while_its_own(task, seconds)
+            await own_time(task, seconds, lambda: self.asking)
         except asyncio.CancelledError:
             task.cancel()
             await _end_of(task)
@@ -162,19 +174,6 @@ class Running(Call, eq=False, kw_only=True):
         self.overdue = True
         task.cancel()
         raise ToolError(f"{what} took longer than {seconds:g} s")
-
-    async def _while_its_own(self, task: "asyncio.Task[Ended]", seconds: float) -> None:
-        """Wait for so long, without the time that the client takes to answer."""
-        loop = asyncio.get_running_loop()
-        start, left = loop.time(), seconds
-        while left > 0 and not task.done():
-            await asyncio.wait([task], timeout=left)
-            asking = self.asking
-            if asking is not None and asking.pause is not None:
-                either: list[asyncio.Future[Any]] = [task, asking.pause]
-                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            waited = 0.0 if asking is None else asking.waited
-            left = start + seconds + waited - loop.time()
 
 
 class Ended:
@@ -355,6 +354,17 @@ class Driver:
         """The outcome of something that runs on the loop, for a thread that waits for it."""
         return asyncio.run_coroutine_threadsafe(outcome, self._loop).result()
 
+    def interrupt(self, call: Call) -> None:
+        """Make the coroutine of a call end."""
+        task = call.task if isinstance(call, Running) else None
+        if task is not None:
+            task.cancel()
+
+    def leave(self, call: Call) -> None:
+        """Answer a call that makes way and takes too long to."""
+        assert isinstance(call, Running)
+        self._end(call, b"", None)
+
     def settle(self, session: Era, answer: Answer) -> None:
         """A client has answered a question of ours. From any thread."""
         self.post.settle(session, answer)
@@ -378,6 +388,11 @@ class Driver:
         if running.cancelled:
             self._end(running, None, None)
             return
+        if running.suspended:
+            if not isinstance(error, asyncio.CancelledError | Suspension):
+                log.error("%s, while it made way for its questions", told(running), exc_info=error)
+            self._end(running, b"", None)
+            return
         if isinstance(error, ToolError):  # of a resource or a prompt: words for the client
             error = InternalError(error.message)
         elif not isinstance(error, McpError):
@@ -389,6 +404,8 @@ class Driver:
         if descriptors.forked:  # by the tool; the other process is the server
             os._exit(0)
         running.over = True
+        if running.asking is not None and running.asking.suspended and frame is not None:
+            frame, error = running.asking.answer()
         # Whoever takes it out gives its answer: this thread, or the loop that cancels it meanwhile.
         calls, key = self._calls, running.key
         if calls.get(key) is running and calls.pop(key, None) is running:

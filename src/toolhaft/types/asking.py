@@ -120,3 +120,10 @@ class InputRequest(Wire):
 
     method: str
     params: Wire | UnsetType = UNSET
+
+
+class InputRequiredResult(Wire, kw_only=True):
+    """Instead of a result: what the client has to answer before there is one."""
+
+    input_requests: dict[str, InputRequest]
+    request_state: str

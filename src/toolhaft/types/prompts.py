@@ -3,7 +3,7 @@
 from msgspec import UNSET, Struct, UnsetType, field
 
 from .content import Content, Role
-from .wire import Icon, Json, Meta, PagedResult, Params, Result, Wire
+from .wire import AskingParams, Icon, Json, Meta, PagedResult, Params, Result, Wire
 
 
 class PromptArgument(Wire):
@@ -26,7 +26,7 @@ class ListPromptsResult(PagedResult, kw_only=True):
     prompts: list[Prompt]
 
 
-class GetPromptParams(Params, kw_only=True):
+class GetPromptParams(AskingParams, kw_only=True):
     name: str
     # Strings, by the specification; checked where an error can name the argument.
     arguments: dict[str, Json] | UnsetType | None = UNSET

@@ -3,7 +3,7 @@
 from msgspec import UNSET, UnsetType, field
 
 from .content import Annotations, ResourceContents
-from .wire import CacheableResult, Icon, Meta, PagedResult, Params, Wire
+from .wire import AskingParams, CacheableResult, Icon, Meta, PagedResult, Params, Wire
 
 
 class Resource(Wire):
@@ -38,8 +38,12 @@ class ListResourceTemplatesResult(PagedResult, kw_only=True):
 
 
 class ResourceParams(Params, kw_only=True):
-    """Of `resources/read`, `resources/subscribe` and `resources/unsubscribe`."""
+    """Of `resources/subscribe` and `resources/unsubscribe`."""
 
+    uri: str
+
+
+class ReadResourceParams(AskingParams, kw_only=True):
     uri: str
 
 

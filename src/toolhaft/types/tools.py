@@ -3,7 +3,7 @@
 from msgspec import UNSET, Raw, UnsetType, field
 
 from .content import Content
-from .wire import Icon, Json, Meta, PagedResult, Params, Result, Wire
+from .wire import AskingParams, Icon, Json, Meta, PagedResult, Result, Wire
 
 
 class ToolAnnotations(Wire):
@@ -31,7 +31,7 @@ class ListToolsResult(PagedResult, kw_only=True):
     tools: list[Tool]
 
 
-class CallToolParams(Params, kw_only=True):
+class CallToolParams(AskingParams, kw_only=True):
     name: str
     # Raw until the tool is known, whose own decoder then reads it in one pass.
     arguments: Raw | UnsetType = UNSET

@@ -7,7 +7,7 @@ client (`protocol/lowering.py`), so no type here says which revision it belongs 
 
 from typing import Any, Literal, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 Json: TypeAlias = Any
 Meta: TypeAlias = dict[str, Any]
@@ -56,6 +56,14 @@ class Params(Struct, rename="camel"):
     """The parameters of any request."""
 
     meta: RequestMeta | UnsetType = field(default=UNSET, name="_meta")
+
+
+class AskingParams(Params, kw_only=True):
+    """The parameters of a request that may be answered with questions, and then comes again."""
+
+    # Raw, for an older revision knows neither and must not mind them.
+    input_responses: Raw | UnsetType = UNSET
+    request_state: Raw | UnsetType = UNSET
 
 
 class Result(Wire):

@@ -1,0 +1,181 @@
+"""`requestState`: what a client carries for us from round to round, and cannot change.
+
+Whatever comes back is bound to the call it was made for: to the server, the principal, the method,
+what it names and its arguments, and for a while only. One error stands for all that may be wrong
+with it; the reason is for our log.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from ..errors import InternalError, InvalidParams
+from ..jsonrpc import encode
+from .digests import digest, from_text, is_same, signature, to_text
+from .journal import Pages
+
+_PREFIX = "v1"
+_PURPOSE = b"toolhaft requestState"
+# How far the clocks of two hosts may be apart.
+_SKEW = 60
+# Clients store it and send it back: it should stay small.
+_LARGEST = 64 * 1024
+
+
+class Binding(Struct, array_like=True, frozen=True):
+    """The call that a state belongs to."""
+
+    audience: str
+    principal: str
+    method: str
+    target: str
+    arguments: str
+
+
+class _Claims(Struct, array_like=True):
+    issued: int
+    expires: int
+    binding: Binding
+    pages: Pages
+
+
+class _Broken(Exception):
+    """Why a state is not accepted."""
+
+
+_read_claims = msgspec.json.Decoder(_Claims).decode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+
+class Seal:
+    """Writes states and reads them again.
+
+    Args:
+        secrets: the first seals, all of them open: so that a secret can be changed while calls
+            are under way.
+        seconds: for how long a state is good.
+        clock: seconds since 1970.
+        refused: is told why a state was not accepted.
+    """
+
+    def __init__(
+        self,
+        secrets: Sequence[bytes],
+        audience: str,
+        *,
+        seconds: float,
+        clock: Callable[[], float],
+        refused: Callable[[str], None],
+    ) -> None:
+        self._secrets = secrets
+        self._audience = audience
+        self._seconds = seconds
+        self._clock = clock
+        self._refused = refused
+        self._keys: dict[str, bytes] = {}
+
+    def binding(
+        self,
+        method: str,
+        target: str,
+        arguments: Any,
+        principal: str | None,
+    ) -> Binding:
+        """What a state of this call is bound to."""
+        return Binding(
+            self._audience,
+            "" if principal is None else digest(principal.encode("utf-8", "surrogatepass")),
+            method,
+            target,
+            digest(_canonical(arguments)),
+        )
+
+    def seal(self, binding: Binding, pages: Pages) -> str:
+        """The state for the next round.
+
+        Raises:
+            InternalError: it would be too large.
+        """
+        now = int(self._clock())
+        claims = _Claims(now, now + int(self._seconds), binding, pages)
+        name, key = next(iter(self._ring().items()))
+        body = f"{_PREFIX}.{name}.{to_text(encode(claims))}"
+        state = f"{body}.{to_text(signature(key, body.encode()))}"
+        if len(state) > _LARGEST:
+            raise InternalError(
+                f"the answers of this call do not fit into {_LARGEST} bytes of requestState; ask "
+                "for less"
+            )
+        return state
+
+    def open(self, state: Raw, binding: Binding) -> Pages:
+        """What a state says.
+
+        Raises:
+            InvalidParams: it is not one of ours, not of this call, or too old.
+        """
+        try:
+            return self._opened(state, binding)
+        except (_Broken, ValueError, msgspec.MsgspecError, RecursionError) as error:
+            self._refused(str(error))
+        raise InvalidParams("invalid or expired requestState")
+
+    def _opened(self, raw: Raw, binding: Binding) -> Pages:
+        if len(raw) > _LARGEST + 2:
+            raise _Broken("too long")
+        state = msgspec.json.decode(raw, type=str)
+        body, _, mac = state.rpartition(".")
+        prefix, _, rest = body.partition(".")
+        name, _, payload = rest.partition(".")
+        key = self._ring().get(name)
+        if prefix != _PREFIX or key is None:
+            raise _Broken("sealed by somebody else, or with a secret that is not known any more")
+        if not is_same(signature(key, body.encode()), from_text(mac)):
+            raise _Broken("the seal is broken")
+        claims = _read_claims(from_text(payload))
+        now = self._clock()
+        if claims.expires < now:
+            raise _Broken("expired")
+        if claims.issued > now + _SKEW:
+            raise _Broken("issued in the future")
+        if claims.binding != binding:
+            raise _Broken("made for another call")
+        return claims.pages
+
+    def _ring(self) -> dict[str, bytes]:
+        if not self._keys:
+            keys = [signature(secret, _PURPOSE) for secret in self._secrets]
+            self._keys = {digest(b"name" + key)[:6]: key for key in keys}
+        return self._keys
+
+
+def _canonical(arguments: Any) -> bytes:
+    """The same text for the same arguments, however they were spelled."""
+    if isinstance(arguments, Raw):
+        try:
+            arguments = msgspec.json.decode(arguments)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return bytes(arguments)  # nobody can read them, so nothing is ever asked about them
+    if arguments is None or isinstance(arguments, UnsetType):
+        arguments = {}
+    return _encode_sorted(arguments)
+
+
+def given_answers(raw: Raw | UnsetType) -> dict[str, bytes]:
+    """The answers that a client sends with its call.
+
+    Raises:
+        InvalidParams: they are not an object of objects.
+    """
+    if raw is UNSET:
+        return {}
+    try:
+        found: dict[str, Raw] = msgspec.json.decode(raw, type=dict[str, Raw])
+        answers = {key: bytes(each) for key, each in found.items()}
+        for each in answers.values():
+            msgspec.json.decode(each, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise InvalidParams("params.inputResponses: expected an object of objects") from None
+    return answers

@@ -1,0 +1,36 @@
+"""What seals the state of a call over several rounds: the secrets of a server, and its clock."""
+
+import os
+import time
+from collections.abc import Sequence
+
+from .protocol.sealing import Seal
+from .protocol.stateless import Stateless
+from .types.wire import Implementation
+
+Secret = str | bytes
+VARIABLE = "TOOLHAFT_SECRET"
+_SHORTEST = 16
+
+
+def stateless(
+    info: Implementation, secret: Secret | Sequence[Secret] | None, seconds: float
+) -> Stateless:
+    """The era without a handshake, for a server with these secrets.
+
+    Raises:
+        ValueError: a secret is too short to be one.
+    """
+    given = secret if secret is not None else os.environ.get(VARIABLE) or os.urandom(32)
+    ring = [given] if isinstance(given, str | bytes) else list(given)
+    secrets = [each.encode() if isinstance(each, str) else each for each in ring]
+    if not secrets or any(len(each) < _SHORTEST for each in secrets):
+        raise ValueError(f"secret: expected at least {_SHORTEST} bytes that nobody can guess")
+    seal = Seal(secrets, info.name, seconds=seconds, clock=time.time, refused=_log)
+    return Stateless(info, seal)
+
+
+def _log(reason: str) -> None:
+    from logging import getLogger  # noqa: PLC0415
+
+    getLogger(__name__).warning("refused a requestState: %s", reason)
