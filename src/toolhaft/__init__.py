@@ -11,14 +11,17 @@ from .errors import (
     PromptError,
     ResourceError,
     ToolError,
+    Unauthorized,
 )
 from .features.completer import Complete
 from .features.content import Audio, Contents, Embedded, File, Image, Link, Result, Text
 from .features.context import Client, Context
 from .features.depends import Depends, Header
+from .features.keeping import SessionData
 from .features.parameters import Unsafe
 from .features.prompts import Message, PromptResult, assistant, user
 from .features.resources import Cache
+from .listener import Listener
 from .protocol.limits import Limits
 from .server import Server
 from .types.wire import Icon
@@ -41,6 +44,7 @@ __all__ = [
     "InvalidRequest",
     "Limits",
     "Link",
+    "Listener",
     "McpError",
     "Message",
     "MethodNotFound",
@@ -51,8 +55,10 @@ __all__ = [
     "ResourceError",
     "Result",
     "Server",
+    "SessionData",
     "Text",
     "ToolError",
+    "Unauthorized",
     "Unsafe",
     "assistant",
     "user",

@@ -149,6 +149,11 @@ class Exchange(Protocol):
         """Wait until the client has read enough of what was sent."""
         ...
 
+    def hang_up(self) -> None:
+        """End the connection on which the answer is awaited, not the call: over HTTP, a client that
+        can come back for the rest does. Elsewhere nothing happens."""
+        ...
+
     async def closing(self) -> None:
         """Wait until the connection is about to end."""
         ...

@@ -26,7 +26,6 @@ from ..errors import (
     shown,
 )
 from ..protocol.calls import Blocking, Call, Handler, Outcome, Result
-from ..protocol.limits import Limits
 from ..protocol.peer import completed, failed, notice
 from ..types.wire import Wire
 from . import descriptors
@@ -58,6 +57,10 @@ class Line(Protocol):
 
     async def drained(self) -> None:
         """Wait until the client has read enough of what was sent."""
+        ...
+
+    def hang_up(self) -> None:
+        """End the connection, if the client can come back for what follows."""
         ...
 
 
@@ -93,6 +96,11 @@ class Running(Call, eq=False, kw_only=True):
         """Wait until the client has read enough of what was sent."""
         if self.line is not None:
             await self.line.drained()
+
+    def hang_up(self) -> None:
+        """End the connection on which the answer is awaited, not the call."""
+        if self.line is not None and not self.over:
+            self.line.hang_up()
 
     async def closing(self) -> None:
         """Wait until the service is about to end."""
@@ -163,10 +171,10 @@ async def _end_of(future: "asyncio.Future[Any]") -> bool:
 class Driver:
     """The calls that run, of one client or of many."""
 
-    def __init__(self, handle: Handler, *, lane: Lane, limits: Limits, mask: Mask) -> None:
+    def __init__(self, handle: Handler, *, lane: Lane, most_calls: int, mask: Mask) -> None:
         self._handle = handle
         self._lane = lane
-        self._most_calls = limits.calls
+        self._most_calls = most_calls
         self._mask = mask
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
@@ -184,6 +192,10 @@ class Driver:
         self._pump: Pump[Running] = Pump(
             self._loop, ended=self._complete, failed=self._fail, waits=self._waits
         )
+
+    def __len__(self) -> int:
+        """How many calls are under way."""
+        return len(self._calls)
 
     @property
     def is_here(self) -> bool:
@@ -353,6 +365,11 @@ class Driver:
         if self._calls.pop(key, None) is running:
             self._cancel(running)
 
+    def cancel_all(self, keys: Callable[[Hashable], bool]) -> None:
+        """Drop every call whose key is one of these."""
+        for key in [key for key in self._calls if keys(key)]:
+            self.cancel(key)
+
     def _cancel(self, running: Running) -> None:
         running.cancelled = running.over = True
         if running.line is not None:
@@ -363,6 +380,17 @@ class Driver:
             running.task.cancel()
         else:
             self._loop.call_soon_threadsafe(running.task.cancel)
+
+    def abandon(self, error: McpError) -> None:
+        """Answer every call that is under way with an error, and stop what can be stopped."""
+        for key, running in list(self._calls.items()):
+            if self._calls.pop(key, None) is running:
+                frame = failed(running, error)
+                running.cancelled = running.over = True
+                if running.line is not None:
+                    running.line.answer(frame, error)
+                if running.task is not None:
+                    running.task.cancel()
 
     async def close(self, grace: float) -> None:
         """End: subscriptions complete, other calls get a moment, the rest is cancelled, and plain
