@@ -18,42 +18,19 @@
  * Written in C so that the load costs little beside the server it measures.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-/* Ids of one width: an answer then differs from the one before it in the digits of its id only,
- * which makes checking all of it a comparison of memory. */
-enum { FIRST_ID = 1000000, LAST_ID = 9999999, ID_DIGITS = 7 };
-enum { MAX_PHASES = 32, PAGE = 4096, READ_SIZE = 1 << 18 };
+#include "load.h"
 
-static const char ID_MARK[] = "@ID@";
-static const double WARM_UP = 0.2;
+enum { MAX_PHASES = 32, READ_SIZE = 1 << 18 };
+
 static const double DEFAULT_DEADLINE = 60;
-
-struct bytes {
-    char *data;
-    size_t size;
-    size_t capacity;
-};
-
-/* What lies before and after the id of a message that is sent or received many times. */
-struct template {
-    struct bytes text;
-    size_t id_at;
-};
 
 struct phase {
     char *name;
@@ -101,19 +78,6 @@ static long next_id = FIRST_ID;
 static bool answered[LAST_ID - FIRST_ID + 1];
 
 /* ---- the outcome ---- */
-
-static void print_string(const char *text) {
-    putchar('"');
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            printf("\\%c", *c);
-        else if (*c < 0x20 || *c > 0x7e)
-            printf("\\u%04x", *c);
-        else
-            putchar(*c);
-    }
-    putchar('"');
-}
 
 /* A figure of /proc/PID/status in KiB, or -1. */
 static long status_of_server(const char *key) {
@@ -166,7 +130,6 @@ static void stop_server(void) {
     }
 }
 
-static void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 static void fail(const char *format, ...) {
     char message[512];
     va_list arguments;
@@ -178,67 +141,12 @@ static void fail(const char *format, ...) {
     exit(1);
 }
 
-/* ---- bytes and time ---- */
-
-static void reserve(struct bytes *bytes, size_t more) {
-    if (bytes->size + more <= bytes->capacity)
-        return;
-    /* Whole pages: the kernel copies long answers faster to an aligned address, and the load's
-     * share of each call is to be small. */
-    size_t capacity = ((bytes->size + more) * 2 + PAGE - 1) / PAGE * PAGE;
-    char *data = aligned_alloc(PAGE, capacity);
-    if (!data)
-        fail("out of memory");
-    if (bytes->size > 0)
-        memcpy(data, bytes->data, bytes->size);
-    free(bytes->data);
-    bytes->data = data;
-    bytes->capacity = capacity;
-}
-
-static void append(struct bytes *bytes, const void *data, size_t size) {
-    if (size == 0)
-        return;
-    reserve(bytes, size);
-    memcpy(bytes->data + bytes->size, data, size);
-    bytes->size += size;
-}
-
-static struct bytes copy_of(const char *data, size_t size) {
-    struct bytes bytes = {0};
-    append(&bytes, data, size);
-    return bytes;
-}
-
-static double seconds_of(clockid_t clock) {
-    struct timespec time;
-    if (clock_gettime(clock, &time) != 0)
-        fail("a clock cannot be read: %s", strerror(errno));
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static double now(void) { return seconds_of(CLOCK_MONOTONIC); }
-
 /* ---- the plan ---- */
 
-static struct template template_of(const char *request) {
-    struct template result = {0};
-    const char *mark = strstr(request, ID_MARK);
-    if (!mark)
-        fail("a request of the plan has no %s", ID_MARK);
-    result.id_at = (size_t)(mark - request);
-    append(&result.text, request, result.id_at);
-    append(&result.text, "0000000", ID_DIGITS);
-    append(&result.text, mark + strlen(ID_MARK), strlen(mark + strlen(ID_MARK)));
-    append(&result.text, "\n", 1);
-    return result;
-}
-
-static char *field(char **rest) {
-    char *value = strsep(rest, "\t");
-    if (!value)
-        fail("a line of the plan has too few fields");
-    return value;
+static struct template line_of(const char *request) {
+    struct template line = template_of(request);
+    append(&line.text, "\n", 1);
+    return line;
 }
 
 static void read_phase(char *rest) {
@@ -252,7 +160,7 @@ static void read_phase(char *rest) {
     phase->seconds = atof(field(&rest));
     char *expected = field(&rest);
     phase->expected = copy_of(expected, strlen(expected));
-    phase->request = template_of(field(&rest));
+    phase->request = line_of(field(&rest));
     if (phase->in_flight < 1 || phase->max_calls < 1)
         fail("phase %s: needs at least one call", phase->name);
 }
@@ -262,7 +170,7 @@ static void read_hello(char *request) {
         .name = "hello",
         .in_flight = 1,
         .expected = copy_of("{", 1),
-        .request = template_of(request),
+        .request = line_of(request),
     };
     plan.greets = true;
 }
@@ -322,37 +230,6 @@ static void start_server(char **command) {
     fcntl(server.output, F_SETFL, O_NONBLOCK);
     if (clock_getcpuclockid(server.pid, &server.cpu_clock) != 0)
         fail("the server's CPU time cannot be read");
-}
-
-/* Keep every thread of the server, and those it will start, on these cores. */
-static void place_server(const cpu_set_t *cores) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)server.pid);
-    DIR *threads = opendir(path);
-    if (!threads)
-        fail("the server's threads cannot be listed: %s", strerror(errno));
-    for (struct dirent *entry = readdir(threads); entry; entry = readdir(threads))
-        if (entry->d_name[0] != '.')
-            sched_setaffinity(atoi(entry->d_name), sizeof *cores, cores);
-    closedir(threads);
-}
-
-/* Of server and load only one works at a time if calls come one by one. On two cores each would
- * wait for the other's core to wake from sleep: a figure of the machine, not of the server. */
-static void place_on_one_core(const cpu_set_t *allowed) {
-    cpu_set_t one;
-    size_t core = CPU_SETSIZE - 1;
-    while (core > 0 && !CPU_ISSET(core, allowed))
-        core--;
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    sched_setaffinity(0, sizeof one, &one);
-    place_server(&one);
-}
-
-static void place_on_all_cores(const cpu_set_t *allowed) {
-    sched_setaffinity(0, sizeof *allowed, allowed);
-    place_server(allowed);
 }
 
 /* ---- reading and writing ---- */
@@ -417,87 +294,14 @@ static struct bytes next_line(void) {
 
 /* ---- checking answers ---- */
 
-/* The members of a message that decide what it is; each is an offset, or 0 if it is not there. */
-struct members {
-    size_t id, result, error, method;
-};
-
-static size_t after_string(struct bytes text, size_t at) {
-    for (at++; at < text.size && text.data[at] != '"'; at++)
-        if (text.data[at] == '\\')
-            at++;
-    return at + 1;
-}
-
-/* Past the value at this place: to the comma or brace that follows it in its object. */
-static size_t after_value(struct bytes text, size_t at) {
-    int depth = 0;
-    while (at < text.size) {
-        char c = text.data[at];
-        if (depth == 0 && (c == ',' || c == '}'))
-            break;
-        depth += (c == '{' || c == '[') - (c == '}' || c == ']');
-        at = c == '"' ? after_string(text, at) : at + 1;
-    }
-    return at;
-}
-
-static bool is_key(struct bytes text, size_t at, size_t end, const char *key) {
-    return end - at == strlen(key) + 2 && memcmp(text.data + at + 1, key, strlen(key)) == 0;
-}
-
-static struct members members_of(struct bytes text) {
-    struct members found = {0};
-    size_t at = 1;
-    while (at < text.size && text.data[0] == '{') {
-        while (at < text.size && text.data[at] != '"')
-            at++;
-        size_t key = at, end = after_string(text, at);
-        at = end;
-        while (at < text.size && (text.data[at] == ':' || text.data[at] == ' '))
-            at++;
-        if (at >= text.size)
-            break;
-        if (is_key(text, key, end, "id"))
-            found.id = at;
-        else if (is_key(text, key, end, "result"))
-            found.result = at;
-        else if (is_key(text, key, end, "error"))
-            found.error = at;
-        else if (is_key(text, key, end, "method"))
-            found.method = at;
-        at = after_value(text, at);
-    }
-    return found;
-}
-
-static bool contains(struct bytes text, const void *part, size_t size) {
-    return memmem(text.data, text.size, part, size) != NULL;
-}
-
-static bool same_but_for_id(const struct template *first, struct bytes line) {
-    size_t tail = first->id_at + ID_DIGITS;
-    if (line.size != first->text.size || line.size < tail)
-        return false;
-    return memcmp(line.data, first->text.data, first->id_at) == 0 &&
-           memcmp(line.data + tail, first->text.data + tail, line.size - tail) == 0;
-}
-
 /* Check all of an answer. False: it is no answer but a notification. */
 static bool check_answer(struct phase *phase, struct bytes line) {
-    int shown = line.size > 200 ? 200 : (int)line.size;
     struct members members = members_of(line);
     if (members.method && !members.id)
         return false;
-    if (!members.id || members.error || !members.result)
-        fail("%s: not a result: %.*s", phase->name, shown, line.data);
-    if (contains(line, "\"isError\":true", 14))
-        fail("%s: the tool failed: %.*s", phase->name, shown, line.data);
-    if (!contains(line, phase->expected.data, phase->expected.size))
-        fail("%s: not the expected result: %.*s", phase->name, shown, line.data);
+    phase->answer.id_at = check_result(phase->name, line, phase->expected);
     phase->answer.text.size = 0;
     append(&phase->answer.text, line.data, line.size);
-    phase->answer.id_at = members.id;
     return true;
 }
 
@@ -566,10 +370,7 @@ static void greet(void) {
 }
 
 static void run_phase(struct phase *phase, const cpu_set_t *allowed) {
-    if (phase->on_one_core)
-        place_on_one_core(allowed);
-    else
-        place_on_all_cores(allowed);
+    place(server.pid, phase->on_one_core, allowed);
     long warm_calls = (long)((double)phase->max_calls * WARM_UP);
     if (warm_calls > 0)
         call_repeatedly(phase, warm_calls, phase->seconds * WARM_UP);

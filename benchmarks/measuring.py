@@ -15,7 +15,7 @@ import msgspec
 from workloads import IMPORT, MEMORY, START, Stage, Workload, plan
 
 HERE = Path(__file__).resolve().parent
-LOAD_SOURCE = HERE / "load.c"
+LOAD_HEADER = HERE / "load.h"
 CACHE = HERE / ".cache"
 
 STAGE_DEADLINE = 90.0  # seconds; mcp and fastmcp need about ten to register 5,000 tools
@@ -91,10 +91,11 @@ class Outcome(msgspec.Struct):
     failure: str | None
 
 
-def build_load() -> Path:
-    """Compile load.c unless that was done before."""
-    program = CACHE / "load"
-    if program.exists() and program.stat().st_mtime > LOAD_SOURCE.stat().st_mtime:
+def build_load(name: str) -> Path:
+    """Compile a load generator, `load` or `http_load`, unless that was done before."""
+    program, source = CACHE / name, HERE / f"{name}.c"
+    changed = max(source.stat().st_mtime, LOAD_HEADER.stat().st_mtime)
+    if program.exists() and program.stat().st_mtime > changed:
         return program
     compiler = os.environ.get("CC", "cc")
     if shutil.which(compiler) is None:
@@ -103,10 +104,10 @@ def build_load() -> Path:
             "apt install gcc libc6-dev; Fedora: dnf install gcc) or name yours in CC."
         )
     CACHE.mkdir(exist_ok=True)
-    command = [compiler, "-O2", "-std=c11", "-o", str(program), str(LOAD_SOURCE)]
+    command = [compiler, "-O2", "-std=c11", "-o", str(program), str(source)]
     compiled = subprocess.run(command, capture_output=True, text=True, check=False)
     if compiled.returncode != 0:
-        raise CannotMeasure(f"load.c does not compile:\n{compiled.stderr}")
+        raise CannotMeasure(f"{source.name} does not compile:\n{compiled.stderr}")
     return program
 
 

@@ -8,12 +8,24 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from results import TARGETS, Results, Target
+from results import HTTP, Results, Target
 from workloads import Workload
 
 BASELINE = "mcp"
 SUBJECT = "toolhaft"
 LIMIT = "limit"
+
+# Whose version says most about a contender that is not a package itself.
+PACKAGE_BELOW = {LIMIT: "msgspec", "limit-granian": "granian"}
+SERVED_BY = ("uvicorn", "uvloop", "httptools")
+
+NOTE_ON_STDIO = (
+    "Medians; of start and import, which happen once, the shortest. In brackets: beside calls/s "
+    "the server's CPU time per call in µs, beside the import the time in all."
+)
+NOTE_ON_HTTP = (
+    "Medians, all but limit-granian on uvicorn. In brackets: the server's CPU time per call in µs."
+)
 
 
 def number(value: float | None) -> str:
@@ -76,46 +88,49 @@ def bound_of(target: Target) -> str:
 def targets_table(results: Results) -> str:
     rows = [
         [target.claim, bound_of(target), number(target.reading(results)), target.verdict(results)]
-        for target in TARGETS
+        for target in results.part.targets
     ]
     return table(["", "target", "measured", ""], rows)
 
 
 def sections(results: Results) -> Iterator[tuple[str, str, str]]:
-    """Title, explanation and table of all there is to say."""
-    yield (
-        "Figures",
-        "Medians; of start and import, which happen once, the shortest. In brackets: beside "
-        "calls/s the server's CPU time per call in µs, beside the import the time in all.",
-        figures_table(results),
-    )
+    """Title, explanation and table of all there is to say of a part."""
+    where = results.part.where
+    note = NOTE_ON_HTTP if results.part is HTTP else NOTE_ON_STDIO
+    yield f"Figures{where}", note, figures_table(results)
     if BASELINE in results.contenders:
         yield (
-            f"Times better than {BASELINE}",
+            f"Times better than {BASELINE}{where}",
             "By the figure above; in brackets by CPU time per call.",
             ratios_table(results),
         )
     if SUBJECT in results.contenders:
-        yield "Targets", f"What {SUBJECT} promises.", targets_table(results)
+        yield f"Targets{where}", f"What {SUBJECT} promises.", targets_table(results)
 
 
 def failures(results: Results) -> list[str]:
     return [f"{name}, {stage}: {why}" for (stage, name), why in results.failures.items()]
 
 
-def as_text(results: Results) -> str:
-    parts = [f"{title}. {note}\n\n{body}" for title, note, body in sections(results)]
-    parts += [f"FAILED {failure}" for failure in failures(results)]
-    return "\n\n".join(parts)
+def as_text(parts: list[Results]) -> str:
+    return "\n\n".join(paragraph for results in parts for paragraph in paragraphs(results))
 
 
-def as_markdown(results: Results, facts: dict[str, str]) -> str:
-    parts = ["# A run of the benchmark"]
-    parts.append("\n".join(f"- {name}: {fact}" for name, fact in facts.items()))
-    parts += [f"## {title}\n\n{note}\n\n{body}" for title, note, body in sections(results)]
-    if results.failures:
-        parts.append("## Failed\n\n" + "\n".join(f"- {line}" for line in failures(results)))
-    return "\n\n".join(parts) + "\n"
+def paragraphs(results: Results) -> Iterator[str]:
+    for title, note, body in sections(results):
+        yield f"{title}. {note}\n\n{body}"
+    for failure in failures(results):
+        yield f"FAILED {failure}"
+
+
+def as_markdown(parts: list[Results], facts: dict[str, str]) -> str:
+    text = ["# A run of the benchmark"]
+    text.append("\n".join(f"- {name}: {fact}" for name, fact in facts.items()))
+    for results in parts:
+        text += [f"## {title}\n\n{note}\n\n{body}" for title, note, body in sections(results)]
+    if failed := [line for results in parts for line in failures(results)]:
+        text.append("## Failed\n\n" + "\n".join(f"- {line}" for line in failed))
+    return "\n\n".join(text) + "\n"
 
 
 def machine() -> str:
@@ -132,14 +147,18 @@ def processor() -> str:
     return platform.machine()
 
 
-def packages(results: Results) -> str:
-    return ", ".join(map(package, results.contenders))
+def packages(parts: list[Results]) -> str:
+    """Versions of all that took part, each once."""
+    named = [package(contender) for results in parts for contender in results.contenders]
+    if any(results.part is HTTP for results in parts):
+        named += map(package, SERVED_BY)
+    return ", ".join(dict.fromkeys(named))
 
 
 def package(contender: str) -> str:
-    name = "msgspec" if contender == LIMIT else contender
+    name = PACKAGE_BELOW.get(contender, contender)
     try:
         known = f"{name} {version(name)}"
     except PackageNotFoundError:
         known = f"{name} (not installed)"
-    return f"{LIMIT} on {known}" if contender == LIMIT else known
+    return known if name == contender else f"{contender} on {known}"

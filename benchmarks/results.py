@@ -7,16 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 
+from http_workloads import HTTP_WORKLOADS
 from measuring import Sample
 from workloads import WORKLOADS, Workload
 
-WORKLOAD_OF = {workload.name: workload for workload in WORKLOADS}
+WORKLOAD_OF = {workload.name: workload for workload in (*WORKLOADS, *HTTP_WORKLOADS)}
 
 
 @dataclass
 class Results:
-    """Everything that was measured, by workload and contender."""
+    """Everything that was measured in one part of a run, by workload and contender."""
 
+    part: Part
     contenders: list[str]
     samples: dict[tuple[Workload, str], list[Sample]] = field(
         default_factory=lambda: defaultdict(list)
@@ -30,7 +32,8 @@ class Results:
     @property
     def workloads(self) -> list[Workload]:
         """Those that were measured for anyone, in the order of the tables."""
-        return [row for row in WORKLOADS if any(row is measured for measured, _ in self.samples)]
+        measured = {row for row, _ in self.samples}
+        return [row for row in self.part.workloads if row in measured]
 
     def figure(self, workload: Workload, contender: str) -> float | None:
         """What counts of the samples, in the workload's unit."""
@@ -127,3 +130,41 @@ TARGETS = (
         at_most=1.1,
     ),
 )
+
+
+def beside_others(claim: str, name: str, *, times_mcp: float) -> tuple[Target, Target]:
+    """A call over HTTP beside mcp and the bare app, both on the same server."""
+    return (
+        Target(f"{claim}: rate", "times mcp", rate_to_mcp(name), at_least=times_mcp),
+        Target(f"{claim}: CPU", "times limit", cpu_to_limit(name), at_most=1 / 0.65),
+    )
+
+
+HTTP_TARGETS = (
+    *beside_others("JSON, 32 in flight, 2026-07-28", "http-json-2026-32", times_mcp=8),
+    *beside_others("JSON, 32 in flight, 2025-11-25", "http-json-2025-32", times_mcp=8),
+    *beside_others("SSE, 32 in flight, 2026-07-28", "http-sse-2026-32", times_mcp=15),
+    *beside_others("SSE, 32 in flight, 2025-11-25", "http-sse-2025-32", times_mcp=15),
+    Target("1,000 tools of 0.1 s at once", "s", figure("http-slow"), at_most=0.5),
+    Target(
+        "CPU per call with 1,000 sessions",
+        "times 1 session",
+        cpu_growth("http-sessions-1", "http-sessions-1000"),
+        at_most=1 / 0.9,
+    ),
+    Target("memory per idle session", "KiB", figure("http-session"), at_most=2),
+    Target("memory per open stream", "KiB", figure("http-stream"), at_most=20),
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Half of the benchmark: the rows of its tables and what toolhaft promises of them."""
+
+    where: str  # what the titles of its tables end with
+    workloads: tuple[Workload, ...]
+    targets: tuple[Target, ...]
+
+
+STDIO = Part("", WORKLOADS, TARGETS)
+HTTP = Part(" over HTTP", HTTP_WORKLOADS, HTTP_TARGETS)

@@ -1,7 +1,7 @@
-"""Compare toolhaft with mcp, fastmcp and a hand-written loop, side by side in one run.
+"""Compare toolhaft with mcp, fastmcp and a hand-written server, side by side in one run.
 
-Every contender serves the same tools over stdio to the same load generator on this machine. They
-take turns, so that a slow minute of the machine is shared by all of them.
+Every contender serves the same tools to the same load generator on this machine, over stdio and
+over HTTP. They take turns, so that a slow minute of the machine is shared by all of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 
 import report
+from http_measuring import HTTP_CONTENDERS, run_http_stage
+from http_workloads import HTTP_STAGES, HttpStage
 from measuring import (
     CONTENDERS,
     CannotMeasure,
@@ -29,8 +31,8 @@ from measuring import (
     seconds_of_bare_python,
     why_unavailable,
 )
-from results import Results
-from workloads import IMPORT, STAGES, WORKLOADS, Stage, Workload, matching
+from results import HTTP, STDIO, Part, Results
+from workloads import IMPORT, STAGES, Stage, Workload, matching
 
 RESULTS_FILE = Path(__file__).resolve().parent / "RESULTS.md"
 
@@ -47,10 +49,14 @@ class Effort:
 
 FULL = Effort(rounds=5, seconds=0.4, allowance=20, everything=True)
 QUICK = Effort(rounds=2, seconds=0.2, allowance=6, everything=False)
+FULL_HTTP = Effort(rounds=4, seconds=0.3, allowance=9, everything=True)
+QUICK_HTTP = Effort(rounds=2, seconds=0.15, allowance=3, everything=False)
 
 
 class Run:
-    """One run: which contenders do which workloads, how hard, and what came of it."""
+    """One part of a run: which contenders do which workloads, how hard, and what came of it."""
+
+    part: Part
 
     def __init__(
         self, contenders: list[Contender], wanted: tuple[Workload, ...], *, effort: Effort
@@ -58,39 +64,30 @@ class Run:
         self.contenders = contenders
         self.wanted = wanted
         self.effort = effort
-        self.results = Results([contender.name for contender in contenders])
+        self.results = Results(self.part, [contender.name for contender in contenders])
         self._spent: dict[tuple[str, str], float] = defaultdict(float)
 
     def measure(self) -> Results:
-        load = build_load()
-        stages = [stage for stage in STAGES if set(stage.workloads) & set(self.wanted)]
         for number in range(1, self.effort.rounds + 1):
-            progress = f"round {number} of {self.effort.rounds}"
-            if IMPORT in self.wanted:
-                self._measure_import(progress)
-            for stage in stages:
-                self._measure_stage(stage, load, progress=progress)
+            self._measure_round(number, f"round {number} of {self.effort.rounds}")
         show_progress("")
         return self.results
 
-    def _measure_import(self, progress: str) -> None:
-        bare = seconds_of_bare_python()
-        for contender in self.contenders:
-            show_progress(f"{progress}: import, {contender.name}")
-            self._attempt((IMPORT.name, contender.name), partial(run_import, contender, bare))
+    def _measure_round(self, number: int, progress: str) -> None:
+        raise NotImplementedError
 
-    def _measure_stage(self, stage: Stage, load: Path, *, progress: str) -> None:
+    def _measure_stage(
+        self, stage: Stage | HttpStage, run: Callable[..., Measured], *, progress: str
+    ) -> None:
+        """Let the contenders take turns in a stage, if any of it is wanted."""
+        if not set(stage.workloads) & set(self.wanted):
+            return
         for contender in self.contenders:
             if contender.name in stage.slow_for and not self.effort.everything:
                 continue
             show_progress(f"{progress}: {stage.name}, {contender.name}")
             measure = partial(
-                run_stage,
-                load,
-                contender,
-                stage=stage,
-                wanted=self.wanted,
-                seconds=self.effort.seconds,
+                run, contender, stage=stage, wanted=self.wanted, seconds=self.effort.seconds
             )
             self._attempt((stage.name, contender.name), measure)
 
@@ -106,24 +103,73 @@ class Run:
             self.results.failures[key] = measured.failure
 
 
+class StdioRun(Run):
+    part = STDIO
+
+    def _measure_round(self, number: int, progress: str) -> None:
+        run = partial(run_stage, build_load("load"))
+        if IMPORT in self.wanted:
+            self._measure_import(progress)
+        for stage in STAGES:
+            self._measure_stage(stage, run, progress=progress)
+
+    def _measure_import(self, progress: str) -> None:
+        bare = seconds_of_bare_python()
+        for contender in self.contenders:
+            show_progress(f"{progress}: import, {contender.name}")
+            self._attempt((IMPORT.name, contender.name), partial(run_import, contender, bare))
+
+
+class HttpRun(Run):
+    part = HTTP
+
+    def _measure_round(self, number: int, progress: str) -> None:
+        run = partial(run_http_stage, build_load("http_load"))
+        for stage in HTTP_STAGES:
+            if number <= stage.rounds:
+                self._measure_stage(stage, run, progress=progress)
+
+
 def show_progress(line: str) -> None:
     """Overwrite the line that says what is going on; nothing where nobody looks."""
     if sys.stderr.isatty():
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
 
+@dataclass(frozen=True)
+class Choice:
+    """One part of the benchmark as it can be asked for."""
+
+    run: type[Run]
+    contenders: tuple[Contender, ...]
+    full: Effort
+    quick: Effort
+
+    @property
+    def part(self) -> Part:
+        return self.run.part
+
+
+CHOICES = {
+    "stdio": Choice(StdioRun, CONTENDERS, FULL, QUICK),
+    "http": Choice(HttpRun, HTTP_CONTENDERS, FULL_HTTP, QUICK_HTTP),
+}
+
+
 def arguments() -> argparse.Namespace:
-    names = [contender.name for contender in CONTENDERS]
-    rows = "\n".join(f"  {workload.name:<14} {workload.title}" for workload in WORKLOADS)
+    every = [contender for choice in CHOICES.values() for contender in choice.contenders]
+    names = list(dict.fromkeys(contender.name for contender in every))
     parser = argparse.ArgumentParser(
         description=__doc__,
-        epilog=f"workloads:\n{rows}",
+        epilog="\n".join(["workloads:", *map(described, (STDIO, HTTP))]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--stdio", action="store_true", help="only the part over stdio")
+    parser.add_argument("--http", action="store_true", help="only the part over HTTP")
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="fewer and shorter rounds: a minute instead of five, and a less steady result",
+        help="fewer and shorter rounds: two minutes instead of nine, and a less steady result",
     )
     parser.add_argument(
         "--only",
@@ -145,53 +191,77 @@ def arguments() -> argparse.Namespace:
     for name in given.contenders:
         if name not in names:
             parser.error(f"no contender is called {name!r}; there are {', '.join(names)}")
-    given.wanted = matching(given.only or ["*"])
+    given.wanted = wanted_of(given)
     if not given.wanted:
         parser.error("no workload matches --only; --help lists their names")
     return given
 
 
-def available(names: list[str]) -> list[Contender]:
+def described(part: Part) -> str:
+    return "\n".join(f"  {workload.name:<18} {workload.title}" for workload in part.workloads)
+
+
+def wanted_of(given: argparse.Namespace) -> dict[str, tuple[Workload, ...]]:
+    """The workloads that are asked for, by part; without those parts of which there are none."""
+    chosen = [name for name in CHOICES if getattr(given, name)] or list(CHOICES)
+    found = {name: matching(given.only or ["*"], CHOICES[name].part.workloads) for name in chosen}
+    return {name: workloads for name, workloads in found.items() if workloads}
+
+
+def available(
+    contenders: tuple[Contender, ...], names: list[str], *, where: str
+) -> list[Contender]:
     """Those of the contenders that can be imported; says why the others cannot."""
     able = []
-    for contender in CONTENDERS:
+    for contender in contenders:
         if contender.name in names:
             if why := why_unavailable(contender):
-                print(f"without {contender.name}: {why}", file=sys.stderr)
+                print(f"without {contender.name}{where}: {why}", file=sys.stderr)
             else:
                 able.append(contender)
     return able
 
 
-def record(results: Results, effort: Effort) -> None:
+def record(parts: list[Results], efforts: list[Effort]) -> None:
     command = shlex.join(["python", "benchmarks/run.py", *sys.argv[1:]])
+    loads = [
+        f"{effort.rounds} rounds, {effort.seconds} s per workload and contender in each"
+        + results.part.where
+        for results, effort in zip(parts, efforts, strict=True)
+    ]
     facts = {
         "Command": f"`{command}`",
         "Date": datetime.now(UTC).date().isoformat(),
         "Machine": report.machine(),
-        "Packages": report.packages(results),
-        "Load": f"{effort.rounds} rounds, {effort.seconds} s per workload and contender in each",
+        "Packages": report.packages(parts),
+        "Load": "; ".join(loads),
     }
-    RESULTS_FILE.write_text(report.as_markdown(results, facts))
+    RESULTS_FILE.write_text(report.as_markdown(parts, facts))
 
 
 def main() -> int:
     given = arguments()
-    effort = QUICK if given.quick else FULL
-    contenders = available(given.contenders)
-    if not contenders:
-        return 1
     started = time.monotonic()
+    parts: list[Results] = []
+    efforts: list[Effort] = []
     try:
-        results = Run(contenders, given.wanted, effort=effort).measure()
+        for name, wanted in given.wanted.items():
+            choice = CHOICES[name]
+            effort = choice.quick if given.quick else choice.full
+            able = available(choice.contenders, given.contenders, where=choice.part.where)
+            if able:
+                parts.append(choice.run(able, wanted, effort=effort).measure())
+                efforts.append(effort)
     except CannotMeasure as why:
         print(why, file=sys.stderr)
         return 1
-    print(report.as_text(results))
+    if not parts:
+        return 1
+    print(report.as_text(parts))
     print(f"\n{report.machine()}; {time.monotonic() - started:.0f} s")
     if given.write:
-        record(results, effort)
-    return 1 if results.failures else 0
+        record(parts, efforts)
+    return 1 if any(results.failures for results in parts) else 0
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class Calls(Workload):
     params: dict[str, Any]
     expected: str
     in_flight: int = 1
-    # Calls one by one share a core with the load; load.c says why.
+    # Calls one by one share a core with the load; load.h says why.
     one_core: bool = False
 
 
@@ -70,7 +70,7 @@ IMPORT = Workload("import", "import, on top of bare Python (in all)", "ms")
 def request(method: str, params: dict[str, Any], *, handshake: bool) -> str:
     """One request as a line with a mark for its id; `_meta` says the revision without handshake."""
     if not handshake:
-        params = {**params, "_meta": META_2026}
+        params = {**params, "_meta": {**META_2026, **params.get("_meta", {})}}
     message = {"jsonrpc": "2.0", "id": ID_MARK, "method": method, "params": params}
     return compact(message).replace(f'"{ID_MARK}"', ID_MARK)
 
@@ -158,11 +158,11 @@ STAGES = (
 WORKLOADS = (START, IMPORT, MEMORY, *(calls for stage in STAGES for calls in stage.calls))
 
 
-def matching(patterns: list[str]) -> tuple[Workload, ...]:
+def matching(patterns: list[str], workloads: tuple[Workload, ...]) -> tuple[Workload, ...]:
     """The workloads whose name matches one of the shell patterns, in the order of the tables."""
     return tuple(
         workload
-        for workload in WORKLOADS
+        for workload in workloads
         if any(fnmatchcase(workload.name, pattern) for pattern in patterns)
     )
 

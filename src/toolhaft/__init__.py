@@ -11,6 +11,7 @@ from .errors import (
     PromptError,
     ResourceError,
     ToolError,
+    Unauthorized,
 )
 from .features.asking import (
     Accepted,
@@ -29,10 +30,12 @@ from .features.content import Audio, Contents, Embedded, File, Image, Link, Resu
 from .features.context import Client, Context
 from .features.depends import Depends, Header
 from .features.forms import Titles
+from .features.keeping import SessionData
 from .features.messages import Message, assistant, user
 from .features.parameters import Unsafe
 from .features.prompts import PromptResult
 from .features.resources import Cache
+from .listener import Listener
 from .protocol.limits import Limits
 from .server import Server
 from .types.asking import Root, ToolUse
@@ -61,6 +64,7 @@ __all__ = [
     "InvalidRequest",
     "Limits",
     "Link",
+    "Listener",
     "McpError",
     "Message",
     "MethodNotFound",
@@ -76,11 +80,13 @@ __all__ = [
     "SampleTool",
     "Sampled",
     "Server",
+    "SessionData",
     "Text",
     "Titles",
     "ToolAnswer",
     "ToolError",
     "ToolUse",
+    "Unauthorized",
     "Unsafe",
     "assistant",
     "user",

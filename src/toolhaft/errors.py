@@ -15,6 +15,7 @@ Exception
     ├── InternalError           -32603
     ├── PromptError             -32603  a prompt's own «this did not work»
     ├── ResourceError                   a resource's; the author gives the code
+    ├── Unauthorized            -32600  over HTTP, 401
     ├── HeaderMismatch          -32020  a header does not repeat what the body says
     ├── MissingCapability       -32021  the client did not declare what the call needs
     └── UnsupportedVersion      -32022
@@ -123,6 +124,20 @@ class ResourceError(McpError):
                 "code, such as -32050"
             )
         super().__init__(message, code=code, data=data)
+
+
+class Unauthorized(McpError):
+    """Raised by a guard: who asks is not known, or is not let in. Becomes 401 over HTTP.
+
+    Args:
+        challenge: what `WWW-Authenticate` says of how to be let in.
+    """
+
+    code = -32600
+
+    def __init__(self, message: str = "say who you are", *, challenge: str = "Bearer") -> None:
+        super().__init__(message)
+        self.challenge = challenge
 
 
 class HeaderMismatch(McpError):

@@ -1,9 +1,12 @@
-"""The keywords of the decorators, for type checkers. The methods of `Server` say what they mean."""
+"""Keywords that several functions take. `Server` and `Listener` say what they mean."""
 
-from collections.abc import Sequence
-from typing import TypedDict
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from msgspec import Struct
 
 from .features.resources import Cache
+from .protocol.ports import Guard
 from .types.content import Annotations
 from .types.wire import Icon, Json, Meta
 
@@ -49,3 +52,48 @@ class ResourceOptions(_Options, total=False):
     annotations: Annotations | None
     cache: float | Cache | None
     raw: bool
+
+
+SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
+RunnerName: TypeAlias = Literal["uvicorn", "granian"]
+_Event: TypeAlias = MutableMapping[str, Any]
+# An application that any ASGI server can run.
+ASGI: TypeAlias = Callable[
+    [_Event, Callable[[], Awaitable[_Event]], Callable[[_Event], Awaitable[None]]], Awaitable[None]
+]
+
+
+class HttpOptions(TypedDict, total=False):
+    """The keywords of `server.asgi`."""
+
+    sessions: SessionMode
+    allow_hosts: Sequence[str]
+    allow_origins: Sequence[str]
+    guard: Guard | None
+    legacy_sse: bool
+
+
+class ListenerOptions(HttpOptions, total=False):
+    """The keywords of `server.run(http=…)`."""
+
+    tls: tuple[str, str] | tuple[str, str, str] | None
+    runner: RunnerName
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """On what terms a service is offered over HTTP."""
+
+    sessions: SessionMode = "auto"
+    allow_hosts: Sequence[str] = ()
+    allow_origins: Sequence[str] = ()
+    guard: Guard | None = None
+    legacy_sse: bool = False
+
+    def __post_init__(self) -> None:
+        if self.sessions not in ("auto", "stateful", "stateless"):
+            raise ValueError(
+                f"sessions={self.sessions!r}: expected 'auto', 'stateful' or 'stateless'"
+            )
+        for name in ("allow_hosts", "allow_origins"):
+            if isinstance(value := getattr(self, name), str):
+                raise TypeError(f"{name} takes a list, as in {name}=[{value!r}]")

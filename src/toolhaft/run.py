@@ -2,95 +2,31 @@
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
 from types import FrameType
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
-from .features.changes import Listener
 from .jsonrpc import encode, is_notification
-from .protocol.calls import Batch, Call, Event, Exchange, Outcome, Reply
+from .protocol.calls import Batch, Call, Event, Reply
 from .protocol.framing import Framer, FramingName
 from .protocol.handshake import Session
-from .protocol.limits import Limits
-from .protocol.peer import Peer
-from .protocol.ports import LifespanState, Reader, Writer
-from .protocol.stateless import Stateless
+from .protocol.ports import Reader, Writer
 from .runtime import descriptors
-from .runtime.connection import Connection
-from .runtime.driver import Driver, Running
 from .runtime.ears import Ears, Loop
-from .runtime.lane import Lane
+from .runtime.endurance import run_to_the_end
+from .runtime.service import Service, connected
 from .runtime.stderr import drain, log_to_stderr
 from .runtime.stdio import Input, Output
 from .runtime.watch import Watch
-from .types.wire import Implementation
-
-log = logging.getLogger(__name__)
 
 _CHUNK = 65536
 _A_MOMENT = 0.05
-
-
-class Audience(Protocol):
-    """Where listeners join to hear of changes."""
-
-    def join(self, listener: Listener, /) -> Callable[[], None]: ...
-
-
-class Service(Protocol):
-    """What is served: a `Server`, as the runtime needs to know it."""
-
-    name: str
-    info: Implementation
-    stateless: Stateless
-    limits: Limits
-    lifespan: LifespanState | None
-    lane: Lane
-
-    @property
-    def changes(self) -> Audience: ...
-    def dispatch(self, exchange: Exchange, /) -> Outcome: ...
-    def mask(self, what: str, error: BaseException, /) -> str: ...
-
-
-@contextlib.asynccontextmanager
-async def connected(
-    service: Service,
-    send: Callable[[bytes], None],
-    *,
-    session: Session | None = None,
-    drained: Callable[[], Awaitable[None]] | None = None,
-    throttle: Callable[[], None] | None = None,
-) -> AsyncGenerator[Connection]:
-    """A connection that lives as long as the block, within the service's lifespan."""
-    if service.lifespan is not None:
-        service.lifespan.join()
-    limits = service.limits
-    driver = Driver(service.dispatch, lane=service.lane, limits=limits, mask=service.mask)
-    connection = Connection(
-        Peer(service.info, session=session, stateless=service.stateless, call=Running),
-        driver,
-        send,
-        message_bytes=limits.message_bytes,
-        mask=service.mask,
-        drained=drained,
-        throttle=throttle,
-    )
-    leave = service.changes.join(connection.heard)
-    try:
-        yield connection
-    finally:
-        leave()
-        await driver.close(limits.finish_seconds)
-        if service.lifespan is not None:
-            await service.lifespan.leave()
 
 
 async def serve_streams(service: Service, reader: Reader, writer: Writer) -> None:
@@ -183,33 +119,13 @@ def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = F
     watch: list[Watch] = []
     main = loop.create_task(_serve_stdio(service, wires, framing, loop.ears, watch))
     try:
-        _run_to_the_end(loop, main)
+        run_to_the_end(loop, main)
     finally:
         if not last:
             for each in watch:
                 each.dismiss()
         drain.flush()
         loop.close()
-
-
-def _run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[None]") -> None:
-    """Run the loop until `main` is done. A task that a tool left behind may raise SystemExit, which
-    asyncio lets through; the service goes on."""
-    while True:
-        try:
-            loop.run_until_complete(main)
-            return
-        except asyncio.CancelledError:
-            log.error("a tool has cancelled every task, the server's own too; the server ends")
-            return
-        except (SystemExit, KeyboardInterrupt) as error:
-            if main.done():
-                raise
-            log.error("a task of a tool raised %s; the server goes on", type(error).__name__)
-        except RuntimeError:
-            if main.done():
-                raise
-            log.error("a tool has stopped the event loop; the server goes on")
 
 
 async def _serve_stdio(

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 
 from msgspec import UNSET
 
-from .errors import MethodNotFound, shown
+from .dispatch import Dispatch
 from .features.authoring import (
     check_bounds,
     check_cache,
@@ -33,14 +33,23 @@ from .features.registry import Registry
 from .features.resources import Cache, Resource, Resources, key_of
 from .features.signature import Signature
 from .features.tools import Tool, ToolDetails, Tools, hints
-from .options import PromptOptions, ResourceOptions, ToolOptions
-from .protocol.calls import Exchange, Handler, Middleware, Next, Outcome, Result
+from .options import (
+    ASGI,
+    HttpOptions,
+    ListenerOptions,
+    PromptOptions,
+    ResourceOptions,
+    Terms,
+    ToolOptions,
+)
+from .protocol.calls import Exchange, Handler, Middleware
 from .protocol.framing import FramingName
 from .protocol.handshake import Session
 from .protocol.interests import ListChange, ListKind, ResourceChange
 from .protocol.limits import Limits
-from .protocol.ports import Gate, LifespanState, Reader, Writer
+from .protocol.ports import Gate, LifespanState, Reader, Store, Writer
 from .runtime.lane import Lane
+from .runtime.memory import MemoryStore
 from .sealing import Secret, stateless
 from .types.content import Annotations
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
@@ -49,20 +58,6 @@ from .types.wire import Icon, Implementation, Json, Meta
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bytes, str, dict[str, Any])
 LifespanFunction = Callable[["Server"], AbstractAsyncContextManager[Any]]
-
-# These are answered before the lifespan has begun, so that a client learns at once that we live.
-_AT_ONCE = frozenset(
-    {
-        "initialize",
-        "ping",
-        "server/discover",
-        "logging/setLevel",
-        "tools/list",
-        "resources/list",
-        "resources/templates/list",
-        "prompts/list",
-    }
-)
 
 
 class Server:
@@ -80,6 +75,7 @@ class Server:
         icons: Sequence[Icon] = (),
         middleware: Sequence[Middleware] = (),
         lifespan: LifespanFunction | None = None,
+        store: Store | None = None,
         secret: Secret | Sequence[Secret] | None = None,
         page_size: int | None = None,
         limits: Limits | None = None,
@@ -98,9 +94,10 @@ class Server:
         )
         self.stateless = stateless(self.info, secret, self.limits.answer_seconds)
         self._show_errors = errors == "show"
-        self._middleware = tuple(middleware)
         self.lifespan = None if lifespan is None else _lifespan(partial(lifespan, self))
 
+        # Where sessions and streams are kept.
+        self.store: Store = store if store is not None else MemoryStore()
         self.lane = Lane(self.limits.threads)
         self._session = Session()
 
@@ -115,7 +112,9 @@ class Server:
         )
         self._prompts = Prompts(Registry("prompt", page_size, self._tell("prompts")))
         self._completions = Completions(self._prompts, self._resources)
-        self._handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
+        handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
+        # The way from the protocol to the features.
+        self.dispatch = Dispatch(handlers, middleware, self.lifespan)
 
     # Registration
 
@@ -326,16 +325,47 @@ class Server:
 
     # Serving
 
-    def run(self, *, framing: FramingName = "auto") -> None:
-        """Serve one client over stdin and stdout, until it ends its side.
+    def run(
+        self,
+        *,
+        framing: FramingName = "auto",
+        http: str | int | None = None,
+        path: str = "/mcp",
+        workers: int = 1,
+        **options: Unpack[ListenerOptions],
+    ) -> None:
+        """Serve one client over stdin and stdout, until it ends its side; or, with `http`, any
+        number of clients over HTTP, until a signal comes.
 
         Args:
             framing: one message per line, or Content-Length headers; by default whichever the
                 client starts with.
+            http: where to listen, as `HOST:PORT`, `PORT` or `unix:PATH`.
+            path: where on that address.
+            workers: how many processes serve.
+            options: as in `Listener`.
         """
-        from .run import run_stdio  # noqa: PLC0415
+        if http is None:
+            from .run import run_stdio  # noqa: PLC0415
 
-        run_stdio(self, framing)
+            run_stdio(self, framing)
+        else:
+            from .listener import Listener  # noqa: PLC0415
+
+            Listener(http, {path: self}, **options).run(workers=workers)
+
+    def asgi(self, path: str = "/mcp", **options: Unpack[HttpOptions]) -> ASGI:
+        """An ASGI application that serves this server, to be run by any ASGI server or mounted in
+        any ASGI application, whether that one runs lifespans or not.
+
+        Args:
+            path: where, relative to where it is mounted. Mounted as the only thing at a path, it
+                serves right there, too.
+            options: as in `Listener`.
+        """
+        from .serving import application  # noqa: PLC0415
+
+        return application(path, self, Terms(**options))
 
     async def serve(self, reader: Reader, writer: Writer) -> None:
         """Serve one client over a pair of asyncio streams, until it ends its side."""
@@ -353,18 +383,6 @@ class Server:
         from .run import handle_message  # noqa: PLC0415
 
         return await handle_message(self, message, self._session if session is None else session)
-
-    def dispatch(self, exchange: Exchange) -> Outcome:
-        """The outcome of a call: the way from the protocol to the features."""
-        handler = self._handlers.get(exchange.method)
-        if handler is None:
-            raise MethodNotFound(f"this server does not offer {shown(exchange.method)}")
-        if self._middleware:
-            return self._through(handler)(exchange)
-        lifespan = self.lifespan
-        if lifespan is None or lifespan.entered or exchange.method in _AT_ONCE:
-            return handler(exchange)
-        return self._later(exchange, handler)
 
     def capabilities(self) -> ServerCapabilities:
         """What the server offers, which is what is registered now."""
@@ -429,24 +447,6 @@ class Server:
             "subscriptions/listen": self.changes.listen,
         }
 
-    def _through(self, handler: Handler) -> Next:
-        """The handler behind the middleware, the first of which is the outermost."""
-
-        async def innermost(exchange: Exchange) -> Result:
-            if self.lifespan is not None and exchange.method not in _AT_ONCE:
-                await self.lifespan.wait()
-            return await exchange.settle(handler(exchange))
-
-        call: Next = innermost
-        for layer in reversed(self._middleware):
-            call = _layer(layer, call)
-        return call
-
-    async def _later(self, exchange: Exchange, handler: Handler) -> Result:
-        assert self.lifespan is not None
-        await self.lifespan.wait()
-        return await exchange.settle(handler(exchange))
-
     def _followed(self) -> frozenset[str]:
         parts = {
             "tools": self._tools.registry,
@@ -457,13 +457,6 @@ class Server:
 
     def _tell(self, kind: ListKind) -> Callable[[], None]:
         return lambda: self.changes.publish(ListChange(kind))
-
-
-def _layer(layer: Middleware, call: Next) -> Next:
-    async def through(exchange: Exchange) -> Result:
-        return await layer(exchange, call)
-
-    return through
 
 
 def _lifespan(opener: Callable[[], AbstractAsyncContextManager[Any]]) -> LifespanState:

@@ -133,10 +133,6 @@ KINDS = "string, integer, number, boolean, null, array, object, or a list of dif
             {"$dynamicAnchor": "a"},
             "$dynamicAnchor is not checked by this library; use $defs and $ref",
         ),
-        (
-            {"$anchor": "a"},
-            "$anchor is not checked by this library; use $defs and a $ref that begins with #/",
-        ),
         ({"$id": "u"}, "$id is not checked below the root; remove it"),
         (
             {"$schema": "http://json-schema.org/draft-07/schema#"},
@@ -363,3 +359,18 @@ def test_what_is_accepted_is_decided_in_time() -> None:
 
     assert problems(fits, schema) == []
     assert problems(breaks, schema) == [f"{'.'.join('a' * 60)}: expected an object or null, got 1"]
+
+
+def test_an_anchor_is_a_name_that_nobody_has_to_use() -> None:
+    check_schema({"type": "object", "$defs": {"a": {"$anchor": "here", "type": "string"}}}, "it")
+
+
+def test_a_reference_to_an_anchor_is_refused() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"x": {"$ref": "#here"}},
+        "$defs": {"a": {"$anchor": "here"}},
+    }
+
+    with pytest.raises(ValueError, match=r"\$ref"):
+        check_schema(schema, "it")

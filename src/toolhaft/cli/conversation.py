@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from ..errors import McpError
 from ..protocol.revisions import Revision
-from ..run import Service, connected
 from ..runtime.connection import Connection
+from ..runtime.service import Service, connected
 
 Json: TypeAlias = dict[str, Any]
 Hear: TypeAlias = Callable[[str, Json], None]

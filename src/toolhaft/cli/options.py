@@ -29,6 +29,52 @@ def _run(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="how messages are told apart (default: as the client does)",
     )
+    http = parser.add_argument_group("over HTTP")
+    http.add_argument(
+        "--http", metavar="HOST:PORT", help="serve any number of clients over HTTP, at this address"
+    )
+    http.add_argument("--uds", metavar="PATH", help="the same at a Unix socket")
+    http.add_argument("--path", default="/mcp", help="where on that address (default: /mcp)")
+    http.add_argument(
+        "--workers", type=_count, default=1, metavar="N", help="how many processes serve"
+    )
+    http.add_argument(
+        "--sessions",
+        choices=("auto", "stateful", "stateless"),
+        default="auto",
+        help="whether clients that begin with initialize get a session (default: auto)",
+    )
+    http.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="answer to this name too; * to any",
+    )
+    http.add_argument(
+        "--allow-origin",
+        metavar="ORIGIN",
+        action="append",
+        default=[],
+        help="let pages of this origin use the server",
+    )
+    http.add_argument(
+        "--tls", nargs=2, metavar=("CERTIFICATE", "KEY"), help="files for https, in PEM"
+    )
+    http.add_argument(
+        "--legacy-sse",
+        action="store_true",
+        help="serve the transport of the oldest revision too",
+    )
+    http.add_argument(
+        "--runner", choices=("uvicorn", "granian"), default="uvicorn", help="what speaks HTTP"
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"a number from 1 to 1000, not {text!r}")
+    return int(text)
 
 
 def _list(parser: argparse.ArgumentParser) -> None:
@@ -104,9 +150,9 @@ def _seconds(text: str) -> float:
 # Each with its summary, what it takes beside the target, and what follows its help.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] = {
     "run": (
-        "serve a file or module to one client over stdio",
+        "serve a file or module over stdio or HTTP",
         _run,
-        "example:\n  toolhaft run server.py\n",
+        "example:\n  toolhaft run server.py\n  toolhaft run server.py --http 127.0.0.1:8000\n",
     ),
     "list": (
         "show the tools, resources and prompts of a server",

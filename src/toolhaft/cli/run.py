@@ -1,21 +1,49 @@
-"""`toolhaft run TARGET`: serve a file or module to one client over stdio."""
+"""`toolhaft run TARGET`: serve a file or module, to one client over stdio or to many over HTTP."""
 
 import argparse
 import sys
 
-from ..run import run_stdio
 from ..runtime import descriptors
+from ..server import Server
 from .target import BadTarget, load
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Serve until the client ends its side."""
-    # Before any code of the author's runs: what it prints must not reach the client.
+    """Serve until the client ends its side, or until a signal comes."""
+    over_http = options.http is not None or options.uds is not None
     try:
-        descriptors.take()
+        if options.http is not None and options.uds is not None:
+            raise BadTarget("--http and --uds are two places to listen; choose one")
+        if not over_http:
+            # Before any code of the author's runs: what it prints must not reach the client.
+            descriptors.take()
         server = load(options.target)
-    except (BadTarget, OSError) as error:
+        return _over_http(server, options) if over_http else _over_stdio(server, options)
+    except (BadTarget, OSError, ValueError, ModuleNotFoundError) as error:
         print(f"toolhaft: {error}", file=sys.stderr)
         return 2
+
+
+def _over_stdio(server: Server, options: argparse.Namespace) -> int:
+    from ..run import run_stdio  # noqa: PLC0415
+
     run_stdio(server, options.framing, last=True)
+    return 0
+
+
+def _over_http(server: Server, options: argparse.Namespace) -> int:
+    from ..listener import Listener  # noqa: PLC0415
+
+    bind = options.http if options.uds is None else f"unix:{options.uds}"
+    listener = Listener(
+        bind,
+        {options.path: server},
+        sessions=options.sessions,
+        allow_hosts=options.allow_host,
+        allow_origins=options.allow_origin,
+        legacy_sse=options.legacy_sse,
+        tls=None if options.tls is None else tuple(options.tls),
+        runner=options.runner,
+    )
+    listener.run(workers=options.workers)
     return 0

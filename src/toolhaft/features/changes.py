@@ -11,7 +11,7 @@ from functools import partial
 from ..errors import InvalidParams
 from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.handshake import Session
-from ..protocol.interests import Change, Interests, honoured
+from ..protocol.interests import Change, Interests, Listener, honoured
 from ..types.notices import Acknowledged, Cancelled, ListenParams
 from ..types.wire import Meta
 from ..types.wire import Result as EmptyResult
@@ -20,8 +20,6 @@ from .registry import require
 _MOST_URIS = 1000
 _LONGEST_URI = 8192
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
-
-Listener = Callable[[Change], None]
 
 
 class Changes:
@@ -89,11 +87,13 @@ class Changes:
         finally:
             leave()
         # One page of the specification ends a subscription by a notification, another one by the
-        # result: a client is happy with whichever it knows.
-        exchange.notify(
-            "notifications/cancelled",
-            Cancelled(request_id=exchange.id, reason="the server ends", meta=meta),
-        )
+        # result: a client is happy with whichever it knows. Over HTTP the end of the stream says
+        # the same as the notification.
+        if exchange.headers is None:
+            exchange.notify(
+                "notifications/cancelled",
+                Cancelled(request_id=exchange.id, reason="the server ends", meta=meta),
+            )
         return EmptyResult(meta=meta)
 
     def _leave(self, listener: Listener) -> None:

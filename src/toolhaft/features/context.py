@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct
 
 from ..errors import Cancelled
 from ..protocol.calls import Exchange
+from ..protocol.handshake import Session
 from ..protocol.questions import Question, declares
 from ..types.asking import Root
 from ..types.notices import LEVELS, LogLevel, LogMessage, Progress
@@ -22,6 +23,7 @@ from .asking import (
     SampleOptions,
     Spoken,
 )
+from .keeping import SessionData
 
 T = TypeVar("T")
 
@@ -137,6 +139,15 @@ class Context:
         headers = self._exchange.headers
         return {} if headers is None else headers
 
+    @property
+    def session(self) -> SessionData | None:
+        """What is kept for this client from one call to the next; None if the client has no
+        session, which no client of 2026-07-28 has."""
+        session = self._exchange.era
+        if not isinstance(session, Session) or session.data is None:
+            return None
+        return SessionData(session, session.data)
+
     def check(self) -> None:
         """Raise if nobody waits for the answer any more: for loops in plain functions."""
         if self.cancelled:
@@ -210,6 +221,12 @@ class Context:
         name = key or ""
         answer: T = self._exchange.ask_from_thread({name: asked.question})[name]
         return answer
+
+    def hang_up(self) -> None:
+        """End the connection on which the client awaits the answer of this call, which goes on: for
+        calls that take long. A client of 2025-11-25 over HTTP comes back for the rest by itself;
+        for all others nothing changes."""
+        self._exchange.hang_up()
 
     def send_progress(self, done: float, total: float | None, message: str | None) -> None:
         """What both forms of `progress` do."""

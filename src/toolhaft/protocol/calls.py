@@ -181,7 +181,7 @@ class Exchange(Protocol):
     async def ask(self, questions: Questions) -> dict[str, Any]:
         """Put questions to the client, all at once, and wait for the answers.
 
-        A key is a name; of those that begin with `#`, each gets a number instead.
+        A key is a name for the question; an empty one gets a number.
 
         Raises:
             ToolError: it cannot be asked, or does not answer.
@@ -190,6 +190,11 @@ class Exchange(Protocol):
 
     def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
         """The same for a plain function, which waits on its thread."""
+        ...
+
+    def hang_up(self) -> None:
+        """End the connection on which the answer is awaited, not the call: over HTTP, a client that
+        can come back for the rest does. Elsewhere nothing happens."""
         ...
 
     async def closing(self) -> None:

@@ -10,16 +10,17 @@ that sends `initialize` and its next request in one go is served in order withou
 Only `ping` is answered in NEW. In OPENING and in OPEN everything is.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from ..errors import InternalError, InvalidRequest, ToolError
 from ..jsonrpc import Id, encode, request
 from ..types.asking import ElicitUrlParams
 from ..types.lifecycle import InitializeParams
 from ..types.notices import LEVELS
+from ..types.wire import Implementation
 from .calls import Call, Caller, Result
 from .interests import Interests
 from .lowering import lowered
@@ -46,12 +47,31 @@ def negotiated(requested: str) -> Revision:
     return revision if revision is not None and revision.handshake else NEWEST_HANDSHAKE
 
 
+class Remembered(Struct, gc=False):
+    """All there is to know of a session, for whoever goes on with it."""
+
+    revision: str
+    capabilities: dict[str, Any]
+    client: Implementation | None
+    log_level: int | None
+    principal: str | None
+    uris: frozenset[str]
+    data: dict[str, bytes]
+    asked: int = 0
+
+
+_remembered = msgspec.msgpack.Decoder(Remembered)
+_remember = msgspec.msgpack.Encoder().encode
+
+
 class Session:
     """One client of this era, as plain data."""
 
-    __slots__ = ("asked", "caller", "interests", "reachable", "state")
+    __slots__ = ("asked", "caller", "changed", "data", "id", "interests", "reachable", "state")
 
-    def __init__(self) -> None:
+    def __init__(self, id_: str | None = None) -> None:
+        # Where the client has to name it; over stdio there is one client, and no need.
+        self.id = id_
         self.state = NEW
         # Before the handshake a client may only ping, so its revision does not matter yet.
         self.caller = Caller(NEWEST_HANDSHAKE, {}, None, log_level=None)
@@ -60,6 +80,61 @@ class Session:
         self.reachable = True
         # How many requests of ours there were, so that no two have the same id.
         self.asked = 0
+        # What tools keep for the client, each value as the text of its JSON. None: there is no
+        # session in which to keep it.
+        self.data: dict[str, bytes] | None = {}
+        # Since it was written down last.
+        self.changed = False
+
+    @classmethod
+    def assumed(cls, revision: Revision, principal: str | None) -> "Session":
+        """For one request of a client that has no session: nothing is known of it, and nothing will
+        be remembered."""
+        session = cls()
+        session.state = OPEN
+        session.data = None
+        session.reachable = False
+        session.caller = Caller(revision, {}, None, log_level=_FIRST_LEVEL, principal=principal)
+        return session
+
+    def remember(self) -> bytes:
+        """Write down what there is to know."""
+        caller = self.caller
+        self.changed = False
+        return _remember(
+            Remembered(
+                caller.revision.date,
+                dict(caller.capabilities),
+                caller.client,
+                caller.log_level,
+                caller.principal,
+                self.interests.uris,
+                self.data or {},
+                self.asked,
+            )
+        )
+
+    @classmethod
+    def recalled(cls, id_: str, written: bytes) -> "Session":
+        """The session that was written down.
+
+        Raises:
+            MsgspecError: this is not one, or of another release.
+        """
+        known = _remembered.decode(written)
+        session = cls(id_)
+        session.state = OPEN
+        session.caller = Caller(
+            REVISIONS[known.revision],
+            known.capabilities,
+            known.client,
+            log_level=known.log_level,
+            principal=known.principal,
+        )
+        session.interests.uris = known.uris
+        session.data = known.data
+        session.asked = known.asked
+        return session
 
     def open(self, params: InitializeParams, principal: str | None) -> None:
         """Take note of the client, at once.
@@ -96,6 +171,7 @@ class Session:
         waiting = Waiting({}, [])
         for key, question in questions.items():
             self.asked += 1
+            self.changed = True
             id_ = waiting.ids[key] = f"ask-{self.asked}"
             waiting.frames.append(_frame(id_, question, caller.revision))
         return waiting

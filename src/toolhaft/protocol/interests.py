@@ -1,5 +1,6 @@
 """What a client wants to hear of, and which changes match."""
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct
@@ -30,6 +31,7 @@ class ResourceChange(Struct, frozen=True):
 
 
 Change: TypeAlias = ListChange | ResourceChange
+Listener: TypeAlias = Callable[[Change], None]
 
 EVERY_LIST: frozenset[ListKind] = frozenset(("tools", "prompts", "resources"))
 

@@ -23,6 +23,24 @@ class Limits(Struct, frozen=True, kw_only=True):
     # Of that, how long calls that are under way may still finish.
     finish_seconds: float = 0.25
 
+    # Over HTTP:
+    # calls of all clients together that may be under way; one more is refused at once.
+    all_calls: int = 10_000
+    # Sessions of clients that begin with `initialize`. One more ends the one used least recently.
+    sessions: int = 10_000
+    # A session that nobody uses for so long is over.
+    session_seconds: float = 1800
+    # Streams that are open for news only.
+    streams: int = 10_000
+    # What a broken stream sent last is kept for so long, for a client that comes back.
+    resume_seconds: float = 60
+    # A stream on which nothing happens for so long is told that we are still here.
+    quiet_seconds: float = 15
+    # A client that sends no more of its body, or reads no more of its answer, for so long is gone.
+    stall_seconds: float = 30
+    # From the first signal on, calls that are under way have so long to finish.
+    drain_seconds: float = 5
+
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)

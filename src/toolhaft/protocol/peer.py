@@ -22,6 +22,7 @@ from ..errors import (
     shown,
 )
 from ..jsonrpc import (
+    Decoded,
     Fault,
     Id,
     Message,
@@ -37,6 +38,7 @@ from ..types.notices import Cancelled
 from ..types.wire import Implementation, Params, RequestMeta, Wire
 from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result, Single
 from .handshake import NEW, Session
+from .http import Head
 from .lowering import lowered
 from .questions import Questions
 from .revisions import METHODS, Method, Revision
@@ -74,9 +76,15 @@ class Peer:
 
     def receive(self, data: bytes, principal: str | None = None) -> Event:
         """What a frame means. Never raises, whatever the bytes."""
-        decoded = decode(data)
+        return self.take(decode(data), principal)
+
+    def take(
+        self, decoded: Decoded | list[Raw], principal: str | None = None, head: Head | None = None
+    ) -> Event:
+        """What a frame means that was decoded before. Over HTTP its headers are compared with it.
+        Never raises."""
         if type(decoded) is Message:
-            return self._event(decoded, principal)
+            return self._event(decoded, principal, head)
         if type(decoded) is Fault:
             return _fault(decoded)
         return self._batch(cast(list[Raw], decoded), principal)
@@ -91,21 +99,28 @@ class Peer:
         parts = map(decode_part, items)
         return Batch(
             [
-                _fault(part) if isinstance(part, Fault) else self._event(part, principal)
+                _fault(part) if isinstance(part, Fault) else self._event(part, principal, None)
                 for part in parts
             ]
         )
 
-    def _event(self, message: Message, principal: str | None) -> Single:
+    def _event(self, message: Message, principal: str | None, head: Head | None) -> Single:
         id_, method = message.id, message.method
         if id_ is UNSET or method is UNSET:
             return _other(message)
         try:
-            return self._call(id_, method, message.params, principal)
+            return self._call(id_, method, message.params, principal, head)
         except McpError as error:
             return Reply(failure(id_, error), error)
 
-    def _call(self, id_: Id, name: str, raw: Raw | UnsetType, principal: str | None) -> Call:
+    def _call(
+        self,
+        id_: Id,
+        name: str,
+        raw: Raw | UnsetType,
+        principal: str | None,
+        head: Head | None,
+    ) -> Call:
         method = self._methods.get(name, _ANY_METHOD)
         if raw is UNSET or (len(raw) == 4 and is_null(raw)):
             raw = _NO_PARAMS
@@ -113,12 +128,12 @@ class Peer:
             params = method.decode(raw)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             # The era, the version and the method come before the shape of the parameters.
-            self._accept(name, _meta(raw), principal)
+            self._accept(name, _meta(raw), principal, head, None)
             raise _misshapen(error) from None
         meta = params.meta
         if meta is UNSET:
             meta = _NO_META
-        caller = self._accept(name, meta, principal)
+        caller = self._accept(name, meta, principal, head, params)
         if meta.version is not UNSET:
             call = self._make_call(id_, name, params, caller, self._stateless, meta)
             if method.asks and (
@@ -132,10 +147,24 @@ class Peer:
             caller = session.caller
         return self._make_call(id_, name, params, caller, session, meta)
 
-    def _accept(self, name: str, meta: RequestMeta, principal: str | None) -> Caller:
+    def _accept(
+        self,
+        name: str,
+        meta: RequestMeta,
+        principal: str | None,
+        head: Head | None,
+        params: Params | None,
+    ) -> Caller:
         """Who calls: of which era is told by the version key, which is there or is not."""
         if meta.version is not UNSET:
-            caller = identify(meta, principal)
+            if head is None:
+                caller = identify(meta, principal)
+            else:
+                head.check_version(meta)
+                caller = identify(meta, principal)
+                head.check_route(name, params)
+        elif head is not None and head.needs_envelope(name):
+            raise missing_meta("the request lacks its envelope")
         else:
             caller = self.session.caller
             if self.session.state is NEW and name not in _BEFORE_THE_HANDSHAKE:

@@ -1,5 +1,6 @@
 """What the core needs from outside, as interfaces only."""
 
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias
 
@@ -30,3 +31,47 @@ class LifespanState(Protocol):
     def join(self) -> None: ...
     async def leave(self) -> None: ...
     async def wait(self) -> None: ...
+
+
+class Store(Protocol):
+    """Keeps values for others to find, perhaps in another process. Each has a time to live."""
+
+    async def get(self, key: str, /) -> bytes | None:
+        """The value, if it is still there."""
+        ...
+
+    async def put(self, key: str, value: bytes, /, *, seconds: float) -> None:
+        """Keep a value for so long from now."""
+        ...
+
+    async def delete(self, key: str, /) -> None:
+        """Forget a value, or a log."""
+        ...
+
+    async def append(self, key: str, values: list[bytes], /, *, seconds: float) -> None:
+        """Add to a log, which is begun by that; keep all of it for so long from now."""
+        ...
+
+    async def after(self, key: str, position: int, /) -> list[bytes] | None:
+        """What was added to a log behind this many values. None: there is no such log, or it does
+        not reach back so far."""
+        ...
+
+
+class Bus(Protocol):
+    """Carries short messages to whoever has subscribed, perhaps in another process. One may be
+    lost: what must not be is in the store."""
+
+    async def publish(self, topic: str, message: bytes, /) -> None:
+        """Tell all subscribers of a topic."""
+        ...
+
+    async def subscribe(
+        self, topic: str, hear: Callable[[bytes], None], /
+    ) -> Callable[[], Awaitable[None]]:
+        """Hear what is published from now on; the result ends that."""
+        ...
+
+
+# Who is behind a request, by its headers; raises `Unauthorized` to turn it away.
+Guard: TypeAlias = Callable[[Mapping[str, str]], "str | Awaitable[str | None] | None"]

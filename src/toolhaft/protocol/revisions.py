@@ -67,6 +67,8 @@ class Revision(Struct, frozen=True, kw_only=True):
     handshake: bool = False
     # May several messages travel as one array?
     batches: bool = False
+    # Over HTTP, may a stream be ended in the middle of a call, for the client to come back?
+    polling: bool = False
     # Has the result of a tool `structuredContent`, and a tool an `outputSchema`?
     structure: bool = True
     # May `structuredContent`, and the root of an `outputSchema`, be other than an object?
@@ -192,6 +194,7 @@ REVISIONS: Mapping[str, Revision] = {
             methods=_HANDSHAKE,
             unknown_fields=_SINCE_2026,
             handshake=True,
+            polling=True,
             any_structure=False,
             not_found_code=-32002,
         ),
@@ -233,3 +236,5 @@ REVISIONS: Mapping[str, Revision] = {
 # Newest first, which is also the order in which we name them to a client.
 SUPPORTED: list[str] = list(REVISIONS)
 NEWEST_HANDSHAKE: Revision = next(row for row in REVISIONS.values() if row.handshake)
+# Over HTTP, a client that names no revision and has no session speaks this one.
+DEFAULT_HANDSHAKE: Revision = next(row for row in REVISIONS.values() if row.batches)

@@ -53,6 +53,10 @@ class Array:
         """As its connection does."""
         await self._line.drained()
 
+    def hang_up(self) -> None:
+        """As its connection does."""
+        self._line.hang_up()
+
 
 class Connection:
     """One client, and the line of its calls."""
@@ -141,6 +145,9 @@ class Connection:
         """Wait until the client has read enough of what was sent."""
         if self._drained is not None:
             await self._drained()
+
+    def hang_up(self) -> None:
+        """A pipe that is closed cannot be opened again, so it stays open."""
 
 
 def _go_on() -> None:

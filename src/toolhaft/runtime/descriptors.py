@@ -60,6 +60,7 @@ class Descriptors:
 
 
 _taken: Descriptors | None = None
+_watched = False
 # Is this process a fork of the one that serves?
 forked = False
 
@@ -84,8 +85,16 @@ def take() -> Descriptors:
             os.dup2(null, 1)
         os.close(null)
         sys.stdout = Diverted()
-        os.register_at_fork(after_in_child=_disown)
+        watch_forks()
     return _taken
+
+
+def watch_forks() -> None:
+    """From now on, a process that is forked off this one is not the one that serves."""
+    global _watched
+    if not _watched:
+        _watched = True
+        os.register_at_fork(after_in_child=_disown)
 
 
 def _disown() -> None:

@@ -28,12 +28,12 @@ from ..errors import (
     shown,
 )
 from ..protocol.calls import Answer, Blocking, Call, Era, Handler, Outcome, Result
-from ..protocol.limits import Limits
 from ..protocol.peer import completed, failed, notice
 from ..protocol.questions import Questions
 from ..types.wire import Wire
 from . import descriptors
 from .asking import Asking, Post, own_time
+from .ended import Ended, end_of, guarded
 from .lane import Lane
 from .pump import Pump
 
@@ -62,6 +62,10 @@ class Line(Protocol):
 
     async def drained(self) -> None:
         """Wait until the client has read enough of what was sent."""
+        ...
+
+    def hang_up(self) -> None:
+        """End the connection, if the client can come back for what follows."""
         ...
 
 
@@ -144,6 +148,11 @@ class Running(Call, eq=False, kw_only=True):
             self.asking = Asking(self, self._driver, self.line.send)
         return self.asking
 
+    def hang_up(self) -> None:
+        """End the connection on which the answer is awaited, not the call."""
+        if self.line is not None and not self.over:
+            self.line.hang_up()
+
     async def closing(self) -> None:
         """Wait until the service is about to end."""
         await self._driver.closing.wait()
@@ -166,7 +175,7 @@ class Running(Call, eq=False, kw_only=True):
             await own_time(task, seconds, lambda: self.asking)
         except asyncio.CancelledError:
             task.cancel()
-            await _end_of(task)
+            await end_of(task)
             raise
         if task.done():
             value: Result = task.result().value()
@@ -176,49 +185,23 @@ class Running(Call, eq=False, kw_only=True):
         raise ToolError(f"{what} took longer than {seconds:g} s")
 
 
-class Ended:
-    """How something ended. Raising SystemExit and its like would end a task's loop, too."""
-
-    __slots__ = ("_error", "_value")
-
-    def __init__(self, value: Any = None, error: BaseException | None = None) -> None:
-        self._value = value
-        self._error = error
-
-    def value(self) -> Any:
-        """What it gave; or else it raises what it raised."""
-        if self._error is not None:
-            raise self._error
-        return self._value
-
-
-async def _guarded(outcome: Coroutine[Any, Any, Any]) -> Ended:
-    try:
-        return Ended(await outcome)
-    except BaseException as error:
-        return Ended(error=error)
-
-
-async def _end_of(future: "asyncio.Future[Any]") -> bool:
-    """Wait until it is done, whatever comes. Was there something to interrupt us?"""
-    interrupted = False
-    while not future.done():
-        try:
-            await asyncio.shield(future)
-        except asyncio.CancelledError:
-            interrupted = True
-    return interrupted
-
-
 class Driver:
     """The calls that run, of one client or of many."""
 
-    def __init__(self, handle: Handler, *, lane: Lane, limits: Limits, mask: Mask) -> None:
+    def __init__(
+        self,
+        handle: Handler,
+        *,
+        lane: Lane,
+        most_calls: int,
+        mask: Mask,
+        answer_seconds: float,
+    ) -> None:
         self._handle = handle
         self._lane = lane
-        self._most_calls = limits.calls
+        self._most_calls = most_calls
         self._mask = mask
-        self.answer_seconds = limits.answer_seconds
+        self.answer_seconds = answer_seconds
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
         self._calls: dict[Hashable, Running] = {}
@@ -236,6 +219,10 @@ class Driver:
         self._pump: Pump[Running] = Pump(
             self._loop, ended=self._complete, failed=self._fail, waits=self._waits
         )
+
+    def __len__(self) -> int:
+        """How many calls are under way."""
+        return len(self._calls)
 
     @property
     def is_here(self) -> bool:
@@ -346,7 +333,7 @@ class Driver:
                 self._loop.call_soon_threadsafe(done.set_result, ended)
 
         self._lane.submit(work)
-        if await _end_of(done):
+        if await end_of(done):
             raise asyncio.CancelledError
         return done.result().value()
 
@@ -371,7 +358,7 @@ class Driver:
 
     def spawn(self, outcome: Coroutine[Any, Any, Any]) -> "asyncio.Task[Ended]":
         """Run something beside its call, which it may outlive."""
-        task = self._loop.create_task(_guarded(outcome))
+        task = self._loop.create_task(guarded(outcome))
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
         return task
@@ -431,10 +418,18 @@ class Driver:
         if self._calls.pop(key, None) is running:
             self._cancel(running)
 
+    def cancel_all(self, keys: Callable[[Hashable], bool]) -> None:
+        """Drop every call whose key is one of these."""
+        for key in [key for key in self._calls if keys(key)]:
+            self.cancel(key)
+
     def _cancel(self, running: Running) -> None:
         running.cancelled = running.over = True
         if running.line is not None:
             running.line.answer(None, None)
+        self._stop(running)
+
+    def _stop(self, running: Running) -> None:
         for waits in (running.task, running.asking):
             if waits is None:
                 continue
@@ -442,6 +437,16 @@ class Driver:
                 waits.cancel()
             else:
                 self._loop.call_soon_threadsafe(waits.cancel)
+
+    def abandon(self, error: McpError) -> None:
+        """Answer every call that is under way with an error, and stop what can be stopped."""
+        for key, running in list(self._calls.items()):
+            if self._calls.pop(key, None) is running:
+                frame = failed(running, error)
+                running.cancelled = running.over = True
+                if running.line is not None:
+                    running.line.answer(frame, error)
+                self._stop(running)
 
     async def close(self, grace: float) -> None:
         """End: subscriptions complete, other calls get a moment, the rest is cancelled, and plain

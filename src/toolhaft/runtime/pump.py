@@ -21,9 +21,23 @@ from asyncio.tasks import (
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import copy_context
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 K = TypeVar("K")
+P = ParamSpec("P")
+
+
+def beside(
+    task: "asyncio.Task[Any]", action: Callable[P, None], *args: P.args, **kwargs: P.kwargs
+) -> None:
+    """Do something in the middle of a task as if outside of it, where a pump can begin coroutines
+    at once."""
+    loop = task.get_loop()
+    _leave_task(loop, task)
+    try:
+        action(*args, **kwargs)
+    finally:
+        _enter_task(loop, task)
 
 
 class _Waiting(Generic[K]):

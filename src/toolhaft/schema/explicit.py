@@ -177,7 +177,6 @@ _UNCHECKED = {
     "unevaluatedItems": "use items",
     "$dynamicRef": "use $ref",
     "$dynamicAnchor": "use $defs and $ref",
-    "$anchor": "use $defs and a $ref that begins with #/",
 }
 _UNCHECKED_7 = {
     "dependencies": "use dependentRequired or dependentSchemas",

@@ -1,0 +1,182 @@
+"""What the contenders are asked to do over HTTP, in both eras, with JSON and with events."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workloads import MAX_CALLS, Workload, compact, request, text_content
+
+Answer = Literal["json", "sse"]
+Revision = Literal["2026-07-28", "2025-11-25"]
+
+PATH = "/mcp"
+ACCEPT = "application/json, text/event-stream"
+
+SLOW_CALLS = 1000
+SLOW_SECONDS = 60.0  # a bound that is not meant to be reached
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HttpCalls(Workload):
+    """A row that is measured by calling one tool again and again on connections that stay open."""
+
+    tool: str = "add"
+    revision: Revision
+    answer: Answer = "json"
+    connections: int
+    sessions: int = 1  # of a revision that has them; calls take turns
+    max_calls: int = MAX_CALLS
+
+    @property
+    def one_core(self) -> bool:
+        """Calls one by one share a core with the load; load.h says why."""
+        return self.connections == 1
+
+    @property
+    def has_sessions(self) -> bool:
+        return self.revision == "2025-11-25"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BurstOfCalls(HttpCalls):
+    """A row that is measured by the time until all calls that were sent at once are answered."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldMemory(Workload):
+    """A row that is measured by how much a server grows when it holds more of something."""
+
+    held: Literal["session", "stream"]
+    before: int  # that many come first, so that what is needed just once is not counted
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpStage:
+    """One start of a server, and what it is measured by before it is stopped."""
+
+    name: str
+    workloads: tuple[Workload, ...]
+    answer: Answer = "json"  # for libraries that must be told
+    slow_for: frozenset[str] = frozenset()  # contenders that a quick run spares the stage
+    rounds: int = sys.maxsize  # no more than that, where more would say the same
+
+
+def headers(revision: Revision, method: str, *, tool: str | None = None) -> dict[str, str]:
+    """The headers of a request; since 2026-07-28 they repeat what its body says."""
+    common = {
+        "Content-Type": "application/json",
+        "Accept": ACCEPT,
+        "MCP-Protocol-Version": revision,
+    }
+    if revision == "2025-11-25":
+        return common
+    return {**common, "Mcp-Method": method, **({"Mcp-Name": tool} if tool else {})}
+
+
+def body(calls: HttpCalls) -> str:
+    """The request, with a mark for its id; for events it asks to be told of progress."""
+    params: dict[str, Any] = {"name": calls.tool, "arguments": {"a": 40123, "b": 2877}}
+    if calls.answer == "sse":
+        params["_meta"] = {"progressToken": "p"}
+    return request("tools/call", params, handshake=calls.has_sessions)
+
+
+def http_plan(
+    calls: HttpCalls,
+    *,
+    port: int,
+    pid: int,
+    sessions: list[str],
+    seconds: float,
+    deadline: float,
+) -> str:
+    """The plan by which http_load.c runs a workload on the server that listens there."""
+    lines: list[list[object]] = [
+        ["server", port, pid],
+        ["connections", calls.connections],
+        ["cores", "one" if calls.one_core else "all"],
+        ["bounds", calls.max_calls, seconds, deadline],
+        ["answer", calls.answer],
+        ["expected", text_content("43000")],
+        ["request", body(calls)],
+    ]
+    named = headers(calls.revision, "tools/call", tool=calls.tool)
+    lines += [["header", f"{name}: {value}"] for name, value in named.items()]
+    lines += [["session", session] for session in sessions]
+    return "".join("\t".join(map(str, line)) + "\n" for line in lines)
+
+
+def calling(answer: Answer, revision: Revision, *, connections: int) -> HttpCalls:
+    """The row of one answer, one revision and one number of calls at a time."""
+    at_a_time = "one by one" if connections == 1 else f"{connections} in flight"
+    suffix = "" if connections == 1 else f"-{connections}"
+    return HttpCalls(
+        f"http-{answer}-{revision[:4]}{suffix}",
+        f"{answer.upper()}, {at_a_time}, {revision}",
+        tool="add" if answer == "json" else "add_with_progress",
+        revision=revision,
+        answer=answer,
+        connections=connections,
+    )
+
+
+def all_calls(answer: Answer) -> tuple[HttpCalls, ...]:
+    return (
+        calling(answer, "2026-07-28", connections=1),
+        calling(answer, "2026-07-28", connections=32),
+        calling(answer, "2025-11-25", connections=1),
+        calling(answer, "2025-11-25", connections=32),
+    )
+
+
+def spread(count: int, sessions: str) -> HttpCalls:
+    return HttpCalls(
+        f"http-sessions-{count}",
+        f"JSON, 32 in flight, {sessions}",
+        revision="2025-11-25",
+        connections=32,
+        sessions=count,
+    )
+
+
+SLOW = BurstOfCalls(
+    "http-slow",
+    "1,000 tools of 0.1 s at once",
+    "s",
+    tool="add_slowly",
+    revision="2026-07-28",
+    connections=SLOW_CALLS,
+    max_calls=SLOW_CALLS,
+)
+SESSION_MEMORY = HeldMemory(
+    "http-session", "memory per idle session", "KiB", held="session", before=500, count=1000
+)
+STREAM_MEMORY = HeldMemory(
+    "http-stream", "memory per open stream", "KiB", held="stream", before=100, count=400
+)
+
+HTTP_STAGES = (
+    HttpStage(name="JSON over HTTP", workloads=all_calls("json")),
+    HttpStage(name="SSE over HTTP", answer="sse", workloads=all_calls("sse")),
+    HttpStage(
+        name="slow tools over HTTP",
+        workloads=(SLOW,),
+        slow_for=frozenset({"fastmcp"}),  # ten seconds and more
+    ),
+    HttpStage(
+        name="sessions over HTTP",
+        workloads=(
+            spread(1, "1 session"),
+            spread(100, "100 sessions"),
+            spread(1000, "1,000 sessions"),
+        ),
+    ),
+    HttpStage(name="memory over HTTP", workloads=(SESSION_MEMORY, STREAM_MEMORY), rounds=2),
+)
+
+HTTP_WORKLOADS = tuple(workload for stage in HTTP_STAGES for workload in stage.workloads)
+
+INITIALIZED = compact({"jsonrpc": "2.0", "method": "notifications/initialized"})

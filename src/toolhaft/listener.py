@@ -1,0 +1,101 @@
+"""`Listener`: services over HTTP, each at its own path, on one address.
+
+What speaks HTTP is slow to import, so it is imported when it serves.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Unpack
+
+import msgspec
+
+from .addresses import address
+from .options import ASGI, HttpOptions, RunnerName, SessionMode, Terms
+from .protocol.ports import Guard
+from .server import Server
+
+
+class Listener:
+    """Services over HTTP. What is said here holds for all of them, unless `mount` says otherwise.
+
+    Args:
+        bind: where to listen, as `HOST:PORT`, `PORT`, or `unix:PATH`. By default only this machine
+            can reach it.
+        services: what to serve, by path.
+        sessions: whether clients that begin with `initialize` get a session: `stateful` always,
+            `stateless` never, `auto` as they like. Newer clients have none.
+        allow_hosts: names by which clients may call us, beyond those of the address itself; `*` is
+            any name.
+        allow_origins: origins whose pages may use us, beyond our own; `*` is any origin.
+        guard: who is behind a request, by its headers. Raises `Unauthorized` to turn it away.
+        legacy_sse: serve the transport of the oldest revision too, at `…/sse`.
+        tls: files of a certificate and its key, and the password of the key if it has one.
+        runner: what speaks HTTP; each is an extra of its own.
+    """
+
+    def __init__(
+        self,
+        bind: str | int = "127.0.0.1:8000",
+        services: Mapping[str, Server] | None = None,
+        *,
+        sessions: SessionMode = "auto",
+        allow_hosts: Sequence[str] = (),
+        allow_origins: Sequence[str] = (),
+        guard: Guard | None = None,
+        legacy_sse: bool = False,
+        tls: tuple[str, str] | tuple[str, str, str] | None = None,
+        runner: RunnerName = "uvicorn",
+    ) -> None:
+        if runner not in ("uvicorn", "granian"):
+            raise ValueError(f"runner={runner!r}: expected 'uvicorn' or 'granian'")
+        from .serving import Serving  # noqa: PLC0415
+
+        self._serving = Serving(address(str(bind)), runner=runner, tls=tls)
+        self._terms = Terms(
+            sessions=sessions,
+            allow_hosts=allow_hosts,
+            allow_origins=allow_origins,
+            guard=guard,
+            legacy_sse=legacy_sse,
+        )
+        for path, service in (services or {}).items():
+            self.mount(path, service)
+
+    def mount(self, path: str, service: Server, **options: Unpack[HttpOptions]) -> None:
+        """Serve something at a path, from now on. Keywords are as in `Listener`.
+
+        Raises:
+            ValueError: it is not a path, or is taken.
+        """
+        self._serving.mount(path, service, msgspec.structs.replace(self._terms, **options))
+
+    async def unmount(self, path: str) -> None:
+        """Serve no more at a path. Its calls get a moment to finish."""
+        await self._serving.app.unmount(path)
+
+    @property
+    def url(self) -> str:
+        """Where it listens, without a path. A port that was left to the system is known once it
+        serves."""
+        return self._serving.url
+
+    @property
+    def app(self) -> ASGI:
+        """All of it as an ASGI application."""
+        return self._serving.app
+
+    def run(self, *, workers: int = 1) -> None:
+        """Serve until a signal comes.
+
+        Args:
+            workers: how many processes serve. They share no memory, so sessions need a store that
+                they can share.
+        """
+        self._serving.run(workers)
+
+    async def serve(self) -> None:
+        """Serve on this loop, until `stop` is called or a signal comes."""
+        await self._serving.serve()
+
+    def stop(self, *, now: bool = False) -> None:
+        """End: streams complete and calls get a moment, or with `now` none. From any thread."""
+        self._serving.stop(now=now)

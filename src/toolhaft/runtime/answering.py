@@ -1,0 +1,178 @@
+"""How calls over HTTP are answered: by one body, or by a stream of events.
+
+A call that says nothing before its answer, and does not take long, is answered by one JSON body. A
+stream is begun with the first message before the answer, or when a connection on which nothing
+happens might be taken for dead. A client whose connection breaks in the middle has either cancelled
+its call by that, or may come back for the rest: its era decides.
+"""
+
+import asyncio
+from typing import Protocol
+
+from ..protocol.http import status_of
+from ..protocol.limits import Limits
+from ..protocol.ports import Store
+from .driver import Driver
+from .reply import Reply
+from .response import Receive, Response
+from .sessions import Live
+from .streams import Stream
+
+
+class Answered(Protocol):
+    """What is answered: a call, or a batch of them."""
+
+    @property
+    def stateless(self) -> bool:
+        """Is it of the era without a handshake?"""
+        ...
+
+    def cancel(self) -> None:
+        """Nobody wants the answer."""
+        ...
+
+
+class Answering:
+    """Writes answers. One for each service."""
+
+    def __init__(self, driver: Driver, store: Store, limits: Limits) -> None:
+        self._driver = driver
+        self._store = store
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+
+    async def at_once(self, reply: Reply, response: Response, *, stateless: bool) -> None:
+        """One body, for a call that is over and said nothing before."""
+        if reply.final is None:  # it was cancelled
+            await response.empty(202)
+            return
+        status = status_of(reply.error, stateless=stateless, by_protocol=False)
+        await response.json(status, reply.final)
+
+    async def answer(
+        self,
+        asked: Answered,
+        reply: Reply,
+        response: Response,
+        receive: Receive,
+        live: Live | None,
+    ) -> None:
+        """Whatever the call does, until it is over or the client is gone."""
+        stream = Stream(response)
+        writer = asyncio.current_task()
+        watcher = self._loop.create_task(_watch(receive, reply))
+        reply.writer = writer
+        try:
+            done = await self._follow(asked, reply, stream, live)
+        except asyncio.CancelledError:
+            if not reply.cut or writer is None:
+                asked.cancel()
+                raise
+            writer.uncancel()
+            done = False
+        finally:
+            reply.writer = None
+            watcher.cancel()
+        stream.detach(response)
+        if done:
+            return
+        if asked.stateless:
+            asked.cancel()
+        elif stream.is_kept and live is not None:
+            self._driver.spawn(self._go_on(reply, stream, live))
+        else:
+            reply.discard()
+
+    async def _follow(
+        self, asked: Answered, reply: Reply, stream: Stream, live: Live | None
+    ) -> bool:
+        """Pass on what comes. Is it over?"""
+        response = stream.response
+        while response is not None and not reply.gone:
+            came = await reply.changed(self._limits.quiet_seconds)
+            if reply.gone:
+                return False
+            frames = reply.take()
+            begun = response.streaming
+            if reply.over and not frames and not reply.frames and not begun:
+                await self.at_once(reply, response, stateless=asked.stateless)
+                return True
+            if not begun and (frames or not came or reply.hung_up):
+                self._begin(stream, live)
+            if await self._pass_on(reply, stream, frames):
+                return True
+            if not came:
+                await stream.still_here()
+            elif reply.hung_up:
+                reply.hung_up = False
+                if stream.is_primed:
+                    await stream.hang_up()
+            response = stream.response
+        return False
+
+    async def _pass_on(self, reply: Reply, stream: Stream, frames: list[bytes]) -> bool:
+        """Some messages, and the answer if it is there. Is it over?"""
+        if reply.over and not reply.frames:
+            await stream.send([*frames, *([reply.final] if reply.final else [])], last=True)
+            return True
+        if frames:
+            await stream.send(frames)
+        return False
+
+    def _begin(self, stream: Stream, live: Live | None) -> None:
+        if live is not None and not stream.is_kept:
+            live.keep(stream, self._store, self._limits)
+            live.open_stream(stream)
+
+    async def _go_on(self, reply: Reply, stream: Stream, live: Live) -> None:
+        """The client is away: keep what comes, and pass it on when the client is back."""
+        live.calls += 1
+        reply.gone = reply.hung_up = False
+        try:
+            while True:
+                came = await reply.changed(self._limits.quiet_seconds)
+                if await self._pass_on(reply, stream, reply.take()):
+                    return
+                if not came:
+                    await stream.still_here()
+                reply.hung_up = False
+        finally:
+            live.calls -= 1
+            live.close_stream(stream)
+
+    async def news(self, reply: Reply, stream: Stream, receive: Receive) -> None:
+        """What a client hears without having asked, until it leaves or we end."""
+        response = stream.response
+        assert response is not None, "somebody listens"
+        writer = asyncio.current_task()
+        watcher = self._loop.create_task(_watch(receive, reply))
+        reply.writer = writer
+        try:
+            if not response.streaming:
+                await stream.send([])
+            while stream.response is response and not reply.gone:
+                came = await reply.changed(self._limits.quiet_seconds)
+                if reply.gone or await self._pass_on(reply, stream, reply.take()):
+                    return
+                if not came:
+                    await stream.still_here()
+        except asyncio.CancelledError:
+            if not reply.cut or writer is None:
+                raise
+            writer.uncancel()
+        finally:
+            reply.writer = None
+            stream.detach(response)
+            watcher.cancel()
+
+
+async def _watch(receive: Receive, reply: Reply) -> None:
+    """Notice when the client leaves."""
+    await gone(receive)
+    reply.leave()
+
+
+async def gone(receive: Receive) -> None:
+    """Wait until the client leaves."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

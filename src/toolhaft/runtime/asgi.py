@@ -1,0 +1,179 @@
+"""An ASGI application: services at their paths, and whether they are well.
+
+It can be run by a server of its own or be mounted in somebody else's application. It needs no
+lifespan events of its host: what was not begun by them is begun with the first request.
+"""
+
+import asyncio
+from typing import Final
+
+from ..protocol.http import refused
+from ..protocol.ports import Store
+from .endpoint import Endpoint, Settings
+from .patience import Patience
+from .response import Receive, Response, Scope, Send
+from .service import Service
+
+_HEALTH: Final = {"/healthz", "/readyz"}
+
+
+class Mounted:
+    """A service at a path."""
+
+    __slots__ = ("_endpoint", "service", "settings", "store")
+
+    def __init__(self, service: Service, store: Store, settings: Settings) -> None:
+        self.service = service
+        self.store = store
+        self.settings = settings
+        self._endpoint: Endpoint | None = None
+
+    def here(self) -> Endpoint:
+        """The endpoint on this loop."""
+        endpoint = self._endpoint
+        if endpoint is None or endpoint.loop is not asyncio.get_running_loop():
+            self._endpoint = endpoint = Endpoint(self.service, self.store, self.settings)
+        return endpoint
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """The endpoint, if there was use for one."""
+        return self._endpoint
+
+    async def close(self) -> None:
+        """End it; the next request begins it anew."""
+        endpoint, self._endpoint = self._endpoint, None
+        if endpoint is not None:
+            await endpoint.close()
+
+
+class App:
+    """Services at their paths."""
+
+    def __init__(self) -> None:
+        self._mounted: dict[str, Mounted] = {}
+        self._ending = False
+
+    def mount(self, path: str, mounted: Mounted) -> None:
+        """Serve at a path.
+
+        Raises:
+            ValueError: it is not a path, or is taken.
+        """
+        if not path.startswith("/") or path in _HEALTH or "?" in path:
+            raise ValueError(f"a path begins with '/', as in '/mcp', and is none of ours: {path!r}")
+        key = _plain(path)
+        if key in self._mounted:
+            raise ValueError(f"there is a service at {path} already")
+        self._mounted[key] = mounted
+
+    async def unmount(self, path: str) -> None:
+        """Serve no more at a path. Its calls get a moment to finish."""
+        mounted = self._mounted.pop(_plain(path), None)
+        if mounted is not None:
+            await mounted.close()
+
+    @property
+    def mounted(self) -> list[Mounted]:
+        """What is served."""
+        return list(self._mounted.values())
+
+    @property
+    def paths(self) -> list[str]:
+        """Where there is a service."""
+        return [path or "/" for path in self._mounted]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or begin and end."""
+        if scope["type"] == "http":
+            mounted = self._mounted.get(scope["path"]) or self._find(scope)
+            if mounted is not None:
+                await mounted.here()(scope, receive, send)
+            else:
+                await self._other(scope, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1000})
+
+    def _find(self, scope: Scope) -> Mounted | None:
+        """By the rest of the path, if we are mounted somewhere; and with a slash too many. An
+        application that has just one service, mounted where that should be, is meant as it is."""
+        root, path = scope.get("root_path", ""), scope["path"]
+        rest = _plain(path[len(root) :] if root and path.startswith(root) else path)
+        found = self._mounted.get(rest)
+        if found is None and root and not rest and len(self._mounted) == 1:
+            return next(iter(self._mounted.values()))
+        return found
+
+    async def _other(self, scope: Scope, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        response = Response(send, Patience(loop, 30), [])
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if path not in _HEALTH:
+            known = " or ".join(self.paths) or "nowhere"
+            await response.refuse(refused(404, f"nothing is served here, but at {known}"))
+        elif path == "/healthz" or self._is_ready():
+            await response.json(200, b'{"status":"ok"}')
+        else:
+            await response.json(503, b'{"status":"not ready"}')
+
+    def _is_ready(self) -> bool:
+        lifespans = [mounted.service.lifespan for mounted in self._mounted.values()]
+        return not self._ending and all(each is None or each.entered for each in lifespans)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self._ending = False
+        for mounted in self._mounted.values():
+            mounted.here()
+        failed = await self._entered()
+        if failed is not None:
+            await self.close()
+            await send({"type": "lifespan.startup.failed", "message": failed})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _entered(self) -> str | None:
+        """Wait until all lifespans are entered, or say which could not be."""
+        for mounted in self._mounted.values():
+            lifespan = mounted.service.lifespan
+            if lifespan is not None:
+                try:
+                    await lifespan.wait()
+                except Exception as error:  # it is in the log
+                    return f"the lifespan of {mounted.service.name} failed: {error!r}"
+        return None
+
+    def end_streams(self) -> None:
+        """Let everybody go who only listens, and take in nobody else."""
+        self._ending = True
+        for mounted in self._mounted.values():
+            if mounted.endpoint is not None:
+                mounted.endpoint.end_streams()
+
+    @property
+    def busy(self) -> bool:
+        """Does anybody wait for an answer?"""
+        endpoints = [mounted.endpoint for mounted in self._mounted.values()]
+        return any(endpoint is not None and endpoint.busy for endpoint in endpoints)
+
+    def abandon(self) -> None:
+        """Tell everybody whose call is still under way that there will be no result."""
+        for mounted in self._mounted.values():
+            if mounted.endpoint is not None:
+                mounted.endpoint.abandon()
+
+    async def close(self) -> None:
+        """End every service."""
+        self._ending = True
+        for mounted in self._mounted.values():
+            await mounted.close()
+
+
+def _plain(path: str) -> str:
+    return path.rstrip("/")

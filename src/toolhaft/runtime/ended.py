@@ -1,0 +1,40 @@
+"""How work ended that somebody else waits for."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+
+class Ended:
+    """How something ended. Raising SystemExit and its like would end a task's loop, too."""
+
+    __slots__ = ("_error", "_value")
+
+    def __init__(self, value: Any = None, error: BaseException | None = None) -> None:
+        self._value = value
+        self._error = error
+
+    def value(self) -> Any:
+        """What it gave; or else it raises what it raised."""
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+
+async def guarded(outcome: Coroutine[Any, Any, Any]) -> Ended:
+    """Wait for an outcome, whatever it is."""
+    try:
+        return Ended(await outcome)
+    except BaseException as error:
+        return Ended(error=error)
+
+
+async def end_of(future: "asyncio.Future[Any]") -> bool:
+    """Wait until it is done, whatever comes. Was there something to interrupt us?"""
+    interrupted = False
+    while not future.done():
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError:
+            interrupted = True
+    return interrupted

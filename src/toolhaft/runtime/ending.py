@@ -1,0 +1,74 @@
+"""How a server over HTTP ends: its streams first, then calls that finish in time, then the rest."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator
+from types import FrameType
+from typing import Final
+
+from .asgi import App
+
+_A_MOMENT: Final = 1.0
+_OFTEN: Final = 0.05
+
+
+class Ending:
+    """Waits for a signal, or for somebody who says that it is over."""
+
+    def __init__(self, app: App, *, drain: float, leave: Callable[[], None]) -> None:
+        self._app = app
+        self._drain = drain
+        # Called on the loop when nobody waits for an answer any more.
+        self._leave = leave
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._begun = False
+
+    @contextlib.contextmanager
+    def awaited(self) -> Generator[None]:
+        """On this loop. The first signal ends the service in order, the second one the process."""
+        self._loop = asyncio.get_running_loop()
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.on_signal) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def on_signal(self, number: int, _frame: FrameType | None) -> None:
+        """A signal has come."""
+        if self._begun:
+            os._exit(128 + number)
+        # Should a tool hold up the loop, the process ends all the same.
+        deadline = threading.Timer(self._drain + 3 * _A_MOMENT, os._exit, (128 + number,))
+        deadline.daemon = True
+        deadline.start()
+        self.begin()
+
+    def begin(self, drain: float | None = None) -> None:
+        """End in order, or with `drain=0` at once. From any thread."""
+        self._begun = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._end, self._drain if drain is None else drain)
+
+    def _end(self, drain: float) -> None:
+        assert self._loop is not None
+        self._app.end_streams()
+        self._look(self._loop.time() + drain)
+
+    def _look(self, deadline: float) -> None:
+        assert self._loop is not None
+        late = self._loop.time() >= deadline
+        if late:
+            self._app.abandon()
+        if late or not self._app.busy:
+            # What was answered last is still to be written.
+            self._loop.call_soon(self._leave)
+        else:
+            self._loop.call_later(_OFTEN, self._look, deadline)

@@ -1,0 +1,389 @@
+"""MCP over HTTP: one service, every revision of the protocol on one path.
+
+The rules are in `protocol/http.py`; here they are applied. A request of the era without a handshake
+needs nothing but itself. One of the other era belongs to a session, unless its service does
+without: then it is served as if the handshake had been done.
+"""
+
+import asyncio
+import inspect
+import logging
+from itertools import count
+from typing import Literal, TypeAlias, cast
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from ..errors import InternalError, Unauthorized
+from ..jsonrpc import Decoded, Id, Message, decode, failure
+from ..protocol import calls as events
+from ..protocol.handshake import OPEN, Session
+from ..protocol.http import (
+    SESSION,
+    Doors,
+    Head,
+    Refused,
+    cors,
+    preflight,
+    refused,
+    status_of,
+    unreadable,
+)
+from ..protocol.peer import Peer
+from ..protocol.ports import Guard, Store
+from .answering import Answering
+from .connection import Array
+from .driver import Driver, Line, Running
+from .listening import Listening
+from .patience import Patience, Stalled
+from .pump import beside
+from .reading import ClientIsGone, TurnedAway, read
+from .reply import Reply
+from .response import Receive, Response, Scope, Send
+from .service import Service
+from .sessions import Live, Sessions
+
+log = logging.getLogger(__name__)
+
+SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
+
+_ENDS = "the server ends; try again in a moment"
+_TOO_MANY = "too many calls at once; try again in a moment"
+# After these a session is not what it was.
+_REMEMBERED = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How a service is offered over HTTP."""
+
+    doors: Doors
+    sessions: SessionMode = "auto"
+    guard: Guard | None = None
+
+
+class Asked:
+    """One call, or all calls of a batch."""
+
+    __slots__ = ("_driver", "keys", "stateless")
+
+    def __init__(self, driver: Driver, *, stateless: bool) -> None:
+        self._driver = driver
+        self.keys: list[object] = []
+        self.stateless = stateless
+
+    def cancel(self) -> None:
+        """Nobody wants the answer."""
+        for key in self.keys:
+            self._driver.cancel(key)
+
+
+class Endpoint:
+    """One service, on the loop that made this."""
+
+    def __init__(self, service: Service, store: Store, settings: Settings) -> None:
+        limits = service.limits
+        self.loop = asyncio.get_running_loop()
+        self._service = service
+        self._limits = limits
+        self._settings = settings
+        self._doors = settings.doors
+        self._store = store
+        self._driver = Driver(
+            service.dispatch,
+            lane=service.lane,
+            most_calls=limits.all_calls,
+            mask=service.mask,
+            answer_seconds=limits.answer_seconds,
+        )
+        self._answering = Answering(self._driver, store, limits)
+        self._listening = Listening(self._driver, self._answering, self._all, store, limits)
+        self._patience = Patience(self.loop, limits.stall_seconds)
+        # Whoever says in each request who it is can share one peer with everybody else.
+        self._anybody = self._peer(Session())
+        self._sessions = Sessions(
+            store, limits, peer=self._peer, ended=self._ended, clock=self.loop.time
+        )
+        self._keys = count()
+        if service.lifespan is not None:
+            service.lifespan.join()
+        self._leave = service.changes.join(self._listening.hear)
+
+    def _peer(self, session: Session) -> Peer:
+        return Peer(
+            self._service.info, session=session, stateless=self._service.stateless, call=Running
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        head = Head(scope["headers"])
+        response = Response(send, self._patience, [])
+        refusal = self._doors.refusal(head)
+        try:
+            if refusal is not None:
+                raise TurnedAway(refusal)
+            origin = head.text(b"origin")
+            if origin is not None:
+                response.headers += cors(origin)
+            await self._serve(scope["method"], head, response, receive)
+        except TurnedAway as away:
+            await response.refuse(away.refused)
+        except Unauthorized as error:
+            challenge = {"www_authenticate": error.challenge}
+            await response.refuse(refused(401, error, **challenge))
+        except (ClientIsGone, Stalled):
+            return
+        except Exception as error:
+            # A bug of ours must not end the service: it is told, and the client gets an answer.
+            told = InternalError(self._service.mask("a request", error))
+            if not response.streaming and not response.ended:
+                await response.json(500, failure(UNSET, told))
+
+    async def _serve(self, verb: str, head: Head, response: Response, receive: Receive) -> None:
+        if self._driver.closing.is_set():
+            raise TurnedAway(refused(503, _ENDS, retry_after="1", connection="close"))
+        if verb == "OPTIONS":
+            response.headers += preflight(head.get("access-control-request-headers", ""))
+            await response.empty(204)
+            return
+        guard = self._settings.guard
+        principal = None if guard is None else await _principal(guard, head)
+        if verb == "POST":
+            await self._post(head, principal, response, receive)
+        elif verb in ("GET", "DELETE") and self._has_sessions and not head.stateless:
+            live = await self._session(head, principal)
+            if verb == "GET":
+                await self._listening.serve(head, live, response, receive)
+            else:
+                await self._sessions.end(live.id)
+                await response.empty(204)
+        else:
+            allowed = "GET, POST, DELETE" if self._has_sessions else "POST"
+            raise TurnedAway(refused(405, f"{verb} has no meaning here", allow=allowed))
+
+    @property
+    def _has_sessions(self) -> bool:
+        return self._settings.sessions != "stateless"
+
+    # POST: a message of the client
+
+    async def _post(
+        self, head: Head, principal: str | None, response: Response, receive: Receive
+    ) -> None:
+        refusal = unreadable(head, self._limits.message_bytes)
+        if refusal is not None:
+            raise TurnedAway(refusal)
+        decoded = decode(await read(receive, self._limits.message_bytes, self._patience))
+        if head.stateless and not _opens(decoded):
+            live, peer = None, self._anybody
+        else:
+            live, peer = await self._whom(head, decoded, principal)
+        event = peer.take(decoded, principal, head)
+        if type(event) is Running:
+            await self._call(event, peer, live, head, response, receive)
+        elif isinstance(event, events.Reply):
+            stateless = head.stateless
+            status = status_of(event.error, stateless=stateless, by_protocol=True)
+            await response.json(status, event.frame)
+        elif isinstance(event, events.Batch):
+            await self._batch(event, live, head, response, receive)
+        elif isinstance(event, events.Answer) and head.stateless:
+            raise TurnedAway(refused(400, "nothing was asked of you: send requests only"))
+        else:
+            self._note(event, live)
+            await response.empty(202)
+
+    async def _whom(
+        self, head: Head, decoded: Decoded | list[Raw], principal: str | None
+    ) -> tuple[Live | None, Peer]:
+        """Whose message it is, in the era of sessions."""
+        opens = _opens(decoded)
+        id_ = head.text(SESSION)
+        if id_ is not None and self._has_sessions:
+            live = await self._sessions.find(id_, principal)
+            if live is not None:
+                return live, live.peer
+            if not opens:
+                raise TurnedAway(_unknown_session(_id(decoded)))
+        elif self._settings.sessions == "stateful" and not opens:
+            raise TurnedAway(_missing_session(_id(decoded)))
+        if opens:
+            return None, self._peer(Session())
+        revision = head.revision
+        assert revision is not None, "unknown revisions are of the other era"
+        return None, self._peer(Session.assumed(revision, principal))
+
+    async def _call(
+        self,
+        call: Running,
+        peer: Peer,
+        live: Live | None,
+        head: Head,
+        response: Response,
+        receive: Receive,
+    ) -> None:
+        stateless = not call.caller.revision.handshake
+        if len(self._driver) >= self._limits.all_calls:
+            raise TurnedAway(_busy(call.id))
+        reply = Reply(self.loop, self._limits.waiting_bytes)
+        self._start(call, reply, live, head)
+        if live is None and call.method == "initialize":
+            await self._open(call, peer, reply, response)
+            return
+        if reply.over and not reply.frames:
+            await self._answering.at_once(reply, response, stateless=stateless)
+        else:
+            asked = Asked(self._driver, stateless=stateless)
+            asked.keys.append(call.key)
+            await self._answer(asked, reply, response, receive, live)
+        if live is not None:
+            await self._remember(call.method, live)
+
+    def _start(self, call: Running, line: Line, live: Live | None, head: Head) -> None:
+        call.headers = head
+        if live is None:
+            call.key = next(self._keys)
+        elif live.calls >= self._limits.calls:
+            raise TurnedAway(_busy(call.id))
+        else:
+            call.key = (live.id, call.id)
+        task = asyncio.current_task()
+        assert task is not None, "a request is served in a task"
+        beside(task, self._driver.start, call, line)
+
+    async def _answer(
+        self,
+        asked: Asked,
+        reply: Reply,
+        response: Response,
+        receive: Receive,
+        live: Live | None,
+    ) -> None:
+        if live is not None:
+            live.calls += 1
+        try:
+            await self._answering.answer(asked, reply, response, receive, live)
+        finally:
+            if live is not None:
+                live.calls -= 1
+
+    async def _open(self, call: Running, peer: Peer, reply: Reply, response: Response) -> None:
+        """The answer to `initialize`, and a session if it is a good one."""
+        while not reply.over:
+            reply.take()  # nobody can be told anything yet
+            await reply.changed()
+        if self._has_sessions and peer.session.state == OPEN:
+            live = await self._sessions.open(peer)
+            response.headers.append((SESSION, live.id.encode()))
+        await self._answering.at_once(reply, response, stateless=False)
+
+    async def _remember(self, method: str, live: Live) -> None:
+        if method in _REMEMBERED or live.session.changed:
+            await self._sessions.save(live)
+
+    async def _batch(
+        self,
+        batch: events.Batch,
+        live: Live | None,
+        head: Head,
+        response: Response,
+        receive: Receive,
+    ) -> None:
+        reply = Reply(self.loop, self._limits.waiting_bytes)
+        array = Array(len(batch.events), reply)
+        asked = Asked(self._driver, stateless=False)
+        for event in batch.events:
+            if isinstance(event, Running):
+                self._start(event, array, live, head)
+                asked.keys.append(event.key)
+            elif isinstance(event, events.Reply):
+                array.answer(event.frame, event.error)
+            else:
+                self._note(event, live)
+                array.answer(None, None)
+        await self._answer(asked, reply, response, receive, live)
+        if live is not None:
+            await self._remember("", live)
+
+    def _note(self, event: events.Event, live: Live | None) -> None:
+        """A message that is not answered."""
+        if isinstance(event, events.Cancel) and live is not None:
+            self._driver.cancel((live.id, event.id))
+        elif isinstance(event, events.Answer) and live is not None:
+            self._driver.settle(live.session, event)
+
+    async def _session(self, head: Head, principal: str | None) -> Live:
+        id_ = head.text(SESSION)
+        if id_ is None:
+            raise TurnedAway(_missing_session())
+        live = await self._sessions.find(id_, principal)
+        if live is None:
+            raise TurnedAway(_unknown_session())
+        return live
+
+    # Ends
+
+    def _ended(self, live: Live) -> None:
+        """A session is over, and so is all that belongs to it."""
+        if live.news is not None:
+            live.news.close()
+        if live.calls:
+            self._driver.cancel_all(lambda key: _is_of(key, live.id))
+
+    def _all(self) -> list[Live]:
+        return self._sessions.all()
+
+    def end_streams(self) -> None:
+        """Let everybody go who only listens, and take in nobody else."""
+        self._driver.closing.set()
+        self._listening.end()
+
+    @property
+    def busy(self) -> bool:
+        """Does anybody wait for an answer?"""
+        return bool(self._driver)
+
+    def abandon(self) -> None:
+        """Tell everybody whose call is still under way that there will be no result."""
+        self._driver.abandon(InternalError(_ENDS))
+
+    async def close(self) -> None:
+        """End: streams complete, calls get a moment."""
+        self.end_streams()
+        self._leave()
+        await self._driver.close(self._limits.finish_seconds)
+        self._patience.close()
+        if self._service.lifespan is not None:
+            await self._service.lifespan.leave()
+
+
+def _is_of(key: object, session: str) -> bool:
+    """Is this the key of a call of this session?"""
+    return isinstance(key, tuple) and cast(tuple[object, ...], key)[0] == session
+
+
+def _opens(decoded: Decoded | list[Raw]) -> bool:
+    return type(decoded) is Message and decoded.method == "initialize"
+
+
+def _id(decoded: Decoded | list[Raw]) -> Id | UnsetType:
+    return UNSET if isinstance(decoded, list) else decoded.id
+
+
+async def _principal(guard: Guard, head: Head) -> str | None:
+    found = guard(head)
+    return await found if inspect.isawaitable(found) else found
+
+
+def _unknown_session(id_: Id | UnsetType = UNSET) -> Refused:
+    return refused(404, "there is no such session (any more): begin with `initialize`", id_)
+
+
+def _missing_session(id_: Id | UnsetType = UNSET) -> Refused:
+    return refused(
+        400,
+        "Mcp-Session-Id is missing: send the one that came with the answer to `initialize`",
+        id_,
+    )
+
+
+def _busy(id_: Id) -> Refused:
+    return refused(503, InternalError(_TOO_MANY), id_, retry_after="1")

@@ -1,0 +1,133 @@
+"""`Store` and `Bus` within one process."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+_LONGEST_LOG: Final = 1000
+_LARGEST_LOG: Final = 1024 * 1024
+
+
+class _Log:
+    """The values that were added last, and how many there were before them."""
+
+    __slots__ = ("dropped", "size", "values")
+
+    def __init__(self) -> None:
+        self.values: list[bytes] = []
+        self.dropped = 0
+        self.size = 0
+
+    def add(self, values: list[bytes]) -> None:
+        self.values += values
+        self.size += sum(map(len, values))
+        while self.values and (len(self.values) > _LONGEST_LOG or self.size > _LARGEST_LOG):
+            self.size -= len(self.values.pop(0))
+            self.dropped += 1
+
+
+class MemoryStore:
+    """Keeps values and logs until their time is over, and no more of them than fits.
+
+    Those that were used least recently go first."""
+
+    def __init__(
+        self,
+        *,
+        most: int = 100_000,
+        most_bytes: int = 64 * 1024 * 1024,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most = most
+        self._most_bytes = most_bytes
+        self._clock = clock
+        self._entries: OrderedDict[str, tuple[float, bytes | _Log]] = OrderedDict()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    async def get(self, key: str) -> bytes | None:
+        """The value, if it is still there."""
+        value = self._find(key)
+        return None if isinstance(value, _Log) else value
+
+    async def put(self, key: str, value: bytes, *, seconds: float) -> None:
+        """Keep a value for so long from now."""
+        self._drop(key)
+        self._keep(key, value, seconds)
+
+    async def delete(self, key: str) -> None:
+        """Forget a value, or a log."""
+        self._drop(key)
+
+    async def append(self, key: str, values: list[bytes], *, seconds: float) -> None:
+        """Add to a log."""
+        found = self._find(key)
+        log = found if isinstance(found, _Log) else _Log()
+        self._drop(key)
+        log.add(values)
+        self._keep(key, log, seconds)
+
+    async def after(self, key: str, position: int) -> list[bytes] | None:
+        """What was added to a log behind this many values."""
+        log = self._find(key)
+        if not isinstance(log, _Log):
+            return None
+        start = position - log.dropped
+        return None if start < 0 or start > len(log.values) else log.values[start:]
+
+    def _find(self, key: str) -> bytes | _Log | None:
+        found = self._entries.get(key)
+        if found is None:
+            return None
+        if found[0] <= self._clock():
+            self._drop(key)
+            return None
+        return found[1]
+
+    def _keep(self, key: str, value: bytes | _Log, seconds: float) -> None:
+        now = self._clock()
+        self._entries[key] = (now + seconds, value)
+        self._size += _size(value)
+        while self._entries:
+            oldest, (end, _) = next(iter(self._entries.items()))
+            full = len(self._entries) > self._most or self._size > self._most_bytes
+            if end > now and not full:
+                return
+            self._drop(oldest)
+
+    def _drop(self, key: str) -> None:
+        found = self._entries.pop(key, None)
+        if found is not None:
+            self._size -= _size(found[1])
+
+
+def _size(value: bytes | _Log) -> int:
+    return value.size if isinstance(value, _Log) else len(value)
+
+
+class MemoryBus:
+    """Carries messages to the subscribers in this process, on the loop of the publisher."""
+
+    def __init__(self) -> None:
+        self._subscribers: dict[str, list[Callable[[bytes], None]]] = {}
+
+    async def publish(self, topic: str, message: bytes) -> None:
+        """Tell all subscribers of a topic."""
+        for hear in list(self._subscribers.get(topic, ())):
+            hear(message)
+
+    async def subscribe(
+        self, topic: str, hear: Callable[[bytes], None]
+    ) -> Callable[[], Awaitable[None]]:
+        """Hear what is published from now on."""
+        subscribers = self._subscribers.setdefault(topic, [])
+        subscribers.append(hear)
+
+        async def leave() -> None:
+            if hear in subscribers:
+                subscribers.remove(hear)
+
+        return leave

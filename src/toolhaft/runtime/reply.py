@@ -1,0 +1,162 @@
+"""The line of one HTTP request: keeps the messages of a call until they are written.
+
+Whether the answer is one JSON body or a stream is decided by what the call does: a stream is begun
+with the first message that comes before the answer.
+"""
+
+import asyncio
+import threading
+from threading import get_ident
+from typing import Final
+
+from ..errors import McpError
+
+# A client that is behind by so many times what may wait, and is sent still more, does not read.
+_PATIENCE: Final = 8
+
+
+class Reply:
+    """Filled from any thread, emptied on the loop."""
+
+    __slots__ = (
+        "_high", "_loop", "_room", "_roomy", "_size", "_thread", "_waiter", "cut", "error",
+        "final", "frames", "gone", "hung_up", "over", "writer",
+    )  # fmt: skip
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, high: int) -> None:
+        self._loop = loop
+        self._thread = get_ident()
+        self._high = high
+        self.frames: list[bytes] = []
+        # The answer, once the call is over; None if there is none.
+        self.final: bytes | None = None
+        self.error: McpError | None = None
+        self.over = False
+        # The client has left.
+        self.gone = False
+        # The author wants the client to come back for the rest.
+        self.hung_up = False
+        # The client was behind by too much: what was sent to it is lost.
+        self.cut = False
+        # The task that writes, while it may be held up by a client that does not read.
+        self.writer: asyncio.Task[object] | None = None
+        self._size = 0
+        self._waiter: asyncio.Future[bool] | None = None
+        self._room: list[asyncio.Future[bool]] | None = None
+        self._roomy: threading.Event | None = None
+
+    # The side of the call
+
+    def send(self, frame: bytes) -> None:
+        """A message on the way to the answer."""
+        if self._size > _PATIENCE * self._high:
+            self._cut()
+        if not self.cut:
+            self.frames.append(frame)
+            self._size += len(frame)
+            self._wake()
+
+    def answer(self, frame: bytes | None, error: McpError | None) -> None:
+        """The end of the call."""
+        self.final, self.error, self.over = frame, error, True
+        if self._waiter is not None or get_ident() != self._thread:
+            self._wake()
+
+    def throttle(self) -> None:
+        """For tool threads, after they have sent: wait while the client does not read."""
+        if not self.is_full:
+            return
+        if self._roomy is None:
+            self._roomy = threading.Event()
+        self._roomy.clear()
+        if self.is_full:
+            self._roomy.wait()
+
+    async def drained(self) -> None:
+        """Wait until the client has read enough of what was sent."""
+        while self.is_full:
+            if self._room is None:
+                self._room = []
+            self._room.append(room := self._loop.create_future())
+            await room
+
+    @property
+    def is_full(self) -> bool:
+        """Does the client not read as fast as we write?"""
+        return self._size > self._high and not self.gone
+
+    def hang_up(self) -> None:
+        """End the connection, not the call."""
+        self.hung_up = True
+        self._wake()
+
+    # The side of the request
+
+    async def changed(self, seconds: float | None = None) -> bool:
+        """Wait until there is something to do; False if nothing comes for so long."""
+        if self.frames or self.over or self.gone or self.hung_up:
+            return True
+        self._waiter = waiter = self._loop.create_future()
+        timer = None if seconds is None else self._loop.call_later(seconds, _settle, waiter, False)
+        try:
+            return bool(await waiter)
+        finally:
+            self._waiter = None
+            if timer is not None:
+                timer.cancel()
+
+    def take(self) -> list[bytes]:
+        """The messages that have come."""
+        # In two steps, each of which a thread that sends meanwhile cannot break.
+        taken = self.frames[:]
+        if taken:
+            del self.frames[: len(taken)]
+            self._size -= sum(map(len, taken))
+            if not self.is_full:
+                self._make_room()
+        return taken
+
+    def leave(self) -> None:
+        """The client is gone. What comes now is kept only if it may come back."""
+        self.gone = True
+        self._make_room()
+        self._wake()
+
+    def discard(self) -> None:
+        """The client is gone and will not come back: what comes now is for nobody."""
+        self.cut = self.gone = True
+        self.frames.clear()
+        self._make_room()
+
+    def close(self) -> None:
+        """No more will come: the end of a stream that answers nothing."""
+        self.answer(None, None)
+
+    def _cut(self) -> None:
+        if not self.cut:
+            self.discard()
+            if self.writer is not None:
+                self._loop.call_soon_threadsafe(self.writer.cancel)
+
+    def _make_room(self) -> None:
+        if self._roomy is not None:
+            self._roomy.set()
+        if self._room is not None:
+            waiting, self._room = self._room, None
+            for room in waiting:
+                _settle(room, True)
+
+    def _wake(self) -> None:
+        if get_ident() == self._thread:
+            self._awaken()
+        else:
+            self._loop.call_soon_threadsafe(self._awaken)
+
+    def _awaken(self) -> None:
+        if self._waiter is not None:
+            _settle(self._waiter, True)
+
+
+def _settle(future: "asyncio.Future[bool]", value: bool) -> None:
+    if not future.done():
+        future.set_result(value)

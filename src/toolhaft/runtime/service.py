@@ -1,0 +1,79 @@
+"""What is served: a `Server`, as the transports need to know it."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Protocol
+
+from ..protocol.calls import Handler
+from ..protocol.handshake import Session
+from ..protocol.interests import Listener
+from ..protocol.limits import Limits
+from ..protocol.peer import Peer
+from ..protocol.ports import LifespanState
+from ..protocol.stateless import Stateless
+from ..types.wire import Implementation
+from .connection import Connection
+from .driver import Driver, Running
+from .lane import Lane
+
+
+class Audience(Protocol):
+    """Where listeners join to hear of changes."""
+
+    def join(self, listener: Listener, /) -> Callable[[], None]: ...
+
+
+class Service(Protocol):
+    """Tools, resources and prompts, and what calls of them need."""
+
+    name: str
+    info: Implementation
+    stateless: Stateless
+    limits: Limits
+    lifespan: LifespanState | None
+    lane: Lane
+
+    @property
+    def changes(self) -> Audience: ...
+    @property
+    def dispatch(self) -> Handler: ...
+    def mask(self, what: str, error: BaseException, /) -> str: ...
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    service: Service,
+    send: Callable[[bytes], None],
+    *,
+    session: Session | None = None,
+    drained: Callable[[], Awaitable[None]] | None = None,
+    throttle: Callable[[], None] | None = None,
+) -> AsyncGenerator[Connection]:
+    """A connection that lives as long as the block, within the service's lifespan."""
+    if service.lifespan is not None:
+        service.lifespan.join()
+    limits = service.limits
+    driver = Driver(
+        service.dispatch,
+        lane=service.lane,
+        most_calls=limits.calls,
+        mask=service.mask,
+        answer_seconds=limits.answer_seconds,
+    )
+    connection = Connection(
+        Peer(service.info, session=session, stateless=service.stateless, call=Running),
+        driver,
+        send,
+        message_bytes=limits.message_bytes,
+        mask=service.mask,
+        drained=drained,
+        throttle=throttle,
+    )
+    leave = service.changes.join(connection.heard)
+    try:
+        yield connection
+    finally:
+        leave()
+        await driver.close(limits.finish_seconds)
+        if service.lifespan is not None:
+            await service.lifespan.leave()

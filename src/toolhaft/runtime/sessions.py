@@ -1,0 +1,201 @@
+"""The sessions of clients that begin with `initialize`, for a transport that forgets.
+
+A session is a value under an id that nobody can guess, written to the store whenever it changes. It
+ends when its client says so, when nobody has used it for a while, or when there are too many and it
+is the one used least recently.
+"""
+
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+
+import msgspec
+
+from ..protocol.handshake import Session
+from ..protocol.interests import Change
+from ..protocol.limits import Limits
+from ..protocol.peer import Peer
+from ..protocol.ports import Store
+from .reply import Reply
+from .streams import Stream
+
+log = logging.getLogger(__name__)
+
+_MOST_MISSED = 32
+# Milliseconds after which a client may come back.
+_COME_BACK = 500
+
+
+class Live:
+    """A session that is in use here, and where its client listens."""
+
+    __slots__ = ("_missed", "calls", "listening", "news", "peer", "saved", "streams", "used")
+
+    def __init__(self, peer: Peer, used: float) -> None:
+        self.peer = peer
+        self.used = used
+        self.saved = used
+        # How many of its calls are under way.
+        self.calls = 0
+        # What the client hears of without having asked, while it listens; and by which stream, now
+        # or before.
+        self.news: Reply | None = None
+        self.listening: Stream | None = None
+        # Changes that came while it did not.
+        self._missed: set[Change] | None = None
+        # Streams whose call is under way, by number.
+        self.streams: dict[int, Stream] | None = None
+
+    @property
+    def session(self) -> Session:
+        """What is known of the client."""
+        return self.peer.session
+
+    @property
+    def id(self) -> str:
+        """What the client calls it."""
+        assert self.session.id is not None, "over HTTP a session has an id"
+        return self.session.id
+
+    def keep(self, stream: Stream, store: Store, limits: Limits) -> None:
+        """Let the client come back to a stream. Others may serve the same session: what is random
+        does not clash."""
+        seconds = limits.resume_seconds
+        stream.keep(store, self.id, secrets.randbits(48), seconds=seconds)
+        if self.session.caller.revision.polling:
+            stream.prime(_COME_BACK)
+
+    def open_stream(self, stream: Stream) -> None:
+        """A call's stream that a client may come back to."""
+        if self.streams is None:
+            self.streams = {}
+        self.streams[stream.number] = stream
+
+    def close_stream(self, stream: Stream) -> None:
+        """The call is over; what is in the log can still be had."""
+        if self.streams is not None:
+            self.streams.pop(stream.number, None)
+
+    def miss(self, change: Change) -> None:
+        """Something changed, and nobody listens now."""
+        if self._missed is None:
+            self._missed = set()
+        if len(self._missed) < _MOST_MISSED:
+            self._missed.add(change)
+
+    def missed(self) -> set[Change]:
+        """What changed since somebody listened."""
+        missed, self._missed = self._missed or set(), None
+        return missed
+
+
+class Sessions:
+    """All sessions of one service, as far as they are in use here."""
+
+    def __init__(
+        self,
+        store: Store,
+        limits: Limits,
+        *,
+        peer: Callable[[Session], Peer],
+        ended: Callable[[Live], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._peer = peer
+        self._most = limits.sessions
+        self._seconds = limits.session_seconds
+        self._ended = ended
+        self._clock = clock
+        # In the order of their last use.
+        self._live: OrderedDict[str, Live] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def all(self) -> list[Live]:
+        """Every session there is."""
+        return list(self._live.values())
+
+    async def open(self, peer: Peer) -> Live:
+        """A new session, whose client is known by now."""
+        peer.session.id = secrets.token_urlsafe(32)
+        live = await self._add(peer)
+        await self.save(live)
+        return live
+
+    def here(self, id_: str, principal: str | None) -> Live | None:
+        """A session by its id, for whom it belongs to, if it is in use here."""
+        live = self._live.get(id_)
+        if live is None or live.session.caller.principal != principal:
+            return None
+        live.used = self._clock()
+        self._live.move_to_end(id_)
+        return live
+
+    async def find(self, id_: str, principal: str | None) -> Live | None:
+        """A session by its id, for whom it belongs to, wherever it was used before."""
+        self.expire()
+        live = self.here(id_, principal)
+        if live is None and id_ not in self._live:
+            live = await self._recall(id_, principal)
+        if live is not None and live.used - live.saved > self._seconds / 4:
+            await self.save(live)  # so that it lives on in the store, too
+        return live
+
+    async def save(self, live: Live) -> None:
+        """Write it down."""
+        live.saved = self._clock()
+        written = live.session.remember()
+        await self._store.put(_key(live.id), written, seconds=self._seconds)
+
+    async def end(self, id_: str) -> None:
+        """The client needs it no more."""
+        self.drop(id_)
+        await self._store.delete(_key(id_))
+
+    def drop(self, id_: str) -> None:
+        """It is over, or is somebody else's now."""
+        live = self._live.pop(id_, None)
+        if live is not None:
+            self._ended(live)
+
+    def expire(self) -> None:
+        """Forget those that nobody has used for long."""
+        before = self._clock() - self._seconds
+        while self._live:
+            oldest = next(iter(self._live.values()))
+            if oldest.used > before:
+                return
+            if oldest.calls or oldest.news is not None:  # somebody is there
+                oldest.used = self._clock()
+                self._live.move_to_end(oldest.id)
+            else:
+                self.drop(oldest.id)
+
+    async def _recall(self, id_: str, principal: str | None) -> Live | None:
+        written = await self._store.get(_key(id_))
+        if written is None:
+            return None
+        try:
+            session = Session.recalled(id_, written)
+        except (msgspec.MsgspecError, KeyError) as error:
+            log.warning("a session in the store cannot be read: %s", error)
+            return None
+        if session.caller.principal != principal:
+            return None
+        # Somebody else may have recalled it meanwhile.
+        return self.here(id_, principal) or await self._add(self._peer(session))
+
+    async def _add(self, peer: Peer) -> Live:
+        self.expire()
+        live = Live(peer, self._clock())
+        self._live[live.id] = live
+        while len(self._live) > self._most:
+            await self.end(next(iter(self._live)))
+        return live
+
+
+def _key(id_: str) -> str:
+    return f"session/{id_}"

@@ -1,0 +1,82 @@
+"""Sockets that listen: at a host and port, or in the file system."""
+
+import contextlib
+import os
+import socket
+import stat
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen there: `localhost` may be two.
+
+    Raises:
+        OSError: the address is taken, or is not ours.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    sockets: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, (ip, _, *more) in found:
+            listener = socket.socket(family, kind, protocol)
+            sockets.append(listener)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.bind((ip, port, *more))
+            port = listener.getsockname()[1]  # the same for both, if any will do
+            listener.listen(2048)
+            listener.setblocking(False)
+    except OSError as error:
+        for listener in sockets:
+            listener.close()
+        raise OSError(
+            error.errno, f"cannot listen at {host} port {port}: {error.strerror}"
+        ) from None
+    return sockets
+
+
+class UnixSocket:
+    """A socket in the file system that only its owner can use; removed at the end, if it is still
+    the one that was made here."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        _remove_stale(path)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            self.socket.bind(path)
+        except OSError as error:
+            self.socket.close()
+            raise OSError(error.errno, f"cannot listen at {path}: {error.strerror}") from None
+        finally:
+            os.umask(before)
+        self.socket.listen(2048)
+        self.socket.setblocking(False)
+        self._inode = os.stat(path).st_ino
+
+    def remove(self) -> None:
+        """Take it out of the file system."""
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(self.path).st_ino == self._inode:
+                os.unlink(self.path)
+
+
+def _remove_stale(path: str) -> None:
+    """A socket that nobody listens to any more is in the way.
+
+    Raises:
+        OSError: somebody does, or it is something else.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise OSError(f"cannot listen at {path}: there is something that is no socket")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)
+            return
+    raise OSError(f"cannot listen at {path}: somebody else does")

@@ -1,0 +1,137 @@
+"""Streams of events that survive their connection.
+
+Each stream of a session has a number, each event a place in it, and both are the event's id. What
+is sent is written to a log first. A client whose connection breaks names the last event it saw, and
+goes on from there: with what the log holds, then with what comes.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from ..protocol.ports import Store
+from ..protocol.sse import KEEP_ALIVE, event, numbered, primer
+from .patience import Stalled
+from .response import Response
+
+
+class Stream:
+    """Messages on their way to one client, over one connection or over several in turn.
+
+    Without a store nothing is kept, and a client that leaves misses what follows."""
+
+    __slots__ = ("_key", "_primer", "_released", "_seconds", "_store", "number", "response", "sent")
+
+    def __init__(self, response: Response | None = None) -> None:
+        # Where the client listens now; None while it is away.
+        self.response = response
+        self.number = 0
+        # How many messages there were so far.
+        self.sent = 0
+        self._store: Store | None = None
+        self._key = ""
+        self._seconds = 0.0
+        self._primer = b""
+        self._released: asyncio.Future[None] | None = None
+
+    def keep(self, store: Store, session: str, number: int, *, seconds: float) -> None:
+        """Keep what is sent from now on, for so long, for a client that comes back."""
+        self._store, self._key = store, f"stream/{session}/{number}"
+        self.number = number
+        self._seconds = seconds
+
+    def prime(self, milliseconds: int) -> None:
+        """Tell the client how to come back before it is told anything else."""
+        self._primer = primer(self.number, milliseconds)
+
+    @property
+    def is_kept(self) -> bool:
+        """Can a client come back?"""
+        return self._store is not None
+
+    @property
+    def is_primed(self) -> bool:
+        """Does the client know that it can come back?"""
+        return bool(self._primer)
+
+    async def send(self, frames: Sequence[bytes], *, last: bool = False) -> None:
+        """Some messages, after which there may be no more."""
+        if self._store is None:
+            text = b"".join(map(event, frames))
+        else:
+            if frames:
+                await self._store.append(self._key, list(frames), seconds=self._seconds)
+            text = self._text(self.sent, frames)
+        self.sent += len(frames)
+        if self.response is not None:
+            await self._write(self.response, text, last=last)
+
+    async def still_here(self) -> None:
+        """Nothing happens, and yet we live."""
+        if self.response is not None:
+            await self._write(self.response, KEEP_ALIVE, last=False)
+
+    async def _write(self, response: Response, text: bytes, *, last: bool) -> None:
+        try:
+            if not response.streaming:
+                await response.begin()
+                text = self._primer + text
+            await (response.end(text) if last else response.write(text))
+        except Stalled:
+            self.detach(response)
+        if last:
+            self.detach(response)
+
+    async def hang_up(self) -> None:
+        """End the connection; the client knows how to come back."""
+        response = self.response
+        if response is not None:
+            await self._write(response, b"", last=True)
+
+    def detach(self, response: Response) -> None:
+        """The client is not there any more, unless it came back already by another connection."""
+        if self.response is response:
+            self.response = None
+            if self._released is not None and not self._released.done():
+                self._released.set_result(None)
+
+    async def resume(self, response: Response, position: int) -> "asyncio.Future[None] | None":
+        """Go on over another connection, from behind an event. The result is done when that
+        connection is not needed any more; there is none if nobody knows what came after the event.
+        """
+        text = await self._after(position)
+        if text is None:
+            return None
+        await response.begin()
+        position, before = self.sent, self.response
+        await response.write(text)
+        while position < self.sent:  # meanwhile there was more
+            text, position = await self._after(position) or b"", self.sent
+            await response.write(text)
+        if before is not None:
+            self.detach(before)
+        self.response = response
+        self._released = asyncio.get_running_loop().create_future()
+        return self._released
+
+    async def replay(self, response: Response, position: int) -> bool:
+        """What the log holds of a stream that is over, or is somebody else's. Is there any?"""
+        text = await self._after(position)
+        if text is None:
+            return False
+        await response.begin()
+        await response.end(text)
+        return True
+
+    async def _after(self, position: int) -> bytes | None:
+        if self._store is None or position > self.sent > 0:
+            return None
+        frames = await self._store.after(self._key, position)
+        if frames is None:
+            return b"" if position == self.sent == 0 and self._primer else None
+        return self._text(position, frames)
+
+    def _text(self, before: int, frames: Sequence[bytes]) -> bytes:
+        return b"".join(
+            numbered(self.number, place, frame)
+            for place, frame in enumerate(frames, start=before + 1)
+        )

@@ -1,0 +1,82 @@
+"""Serves an application by uvicorn.
+
+Left alone, uvicorn waits for ever for streams that are open, so it is told to end only when ours
+have.
+"""
+
+import contextlib
+import importlib.util
+import socket
+from collections.abc import Generator
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from .asgi import App
+from .ending import Ending
+from .tls import Tls
+
+_A_MOMENT = 2
+
+
+class UvicornServer(uvicorn.Server):
+    """A server that ends its streams first."""
+
+    def __init__(self, app: App, *, drain: float, tls: Tls | None = None) -> None:
+        super().__init__(_config(app, tls))
+        self._ending = Ending(app, drain=drain, leave=self._leave)
+
+    async def run_on(self, sockets: list[socket.socket]) -> None:
+        """Serve until somebody ends it."""
+        await self.serve(sockets)
+
+    def stop(self, drain: float | None = None) -> None:
+        """End in order, or with `drain=0` at once. From any thread."""
+        self._ending.begin(drain)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """What signals do is decided by us."""
+        with self._ending.awaited():
+            yield
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        self._ending.on_signal(sig, frame)
+
+    def _leave(self) -> None:
+        self.should_exit = True
+
+
+def _config(app: App, tls: Tls | None) -> uvicorn.Config:
+    files: dict[str, Any] = {}
+    if tls is not None:
+        files = {
+            "ssl_certfile": tls.certificate,
+            "ssl_keyfile": tls.key,
+            "ssl_keyfile_password": tls.password,
+        }
+    return uvicorn.Config(
+        app,
+        interface="asgi3",
+        loop="none",
+        http=_protocol(),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_A_MOMENT,
+        **files,
+    )
+
+
+def _protocol() -> Any:
+    if importlib.util.find_spec("httptools") is None:
+        return "h11"
+    from .httptools_protocol import Protocol  # noqa: PLC0415
+
+    return Protocol

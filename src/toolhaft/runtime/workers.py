@@ -1,0 +1,81 @@
+"""Several processes on one socket: made by forking, ended together, replaced when they die."""
+
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+
+log = logging.getLogger(__name__)
+
+# A process that dies sooner than this was not well from the start.
+_A_WHILE = 1.0
+
+
+class Workers:
+    """The processes, as their parent knows them."""
+
+    def __init__(self, count: int, work: Callable[[], None]) -> None:
+        self._count = count
+        self._work = work
+        # When each was begun.
+        self._begun: dict[int, float] = {}
+        self._ending = False
+
+    def run(self) -> int:
+        """Until a signal ends them; the result is an exit status."""
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self._end) for number in numbers}
+        try:
+            for _ in range(self._count):
+                self._begin()
+            return self._watch()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _begin(self) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid:
+            self._begun[pid] = time.monotonic()
+            return
+        status = 1
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            self._work()
+            status = 0
+        except SystemExit as error:
+            status = error.code if isinstance(error.code, int) else 1
+        except BaseException:
+            log.exception("a worker failed")
+        finally:
+            os._exit(status)
+
+    def _watch(self) -> int:
+        worst = 0
+        while self._begun:
+            pid, state = os.wait()
+            begun = self._begun.pop(pid, None)
+            if begun is None:  # somebody else's child
+                continue
+            status = os.waitstatus_to_exitcode(state)
+            if self._ending:
+                worst = worst or abs(status)
+            elif time.monotonic() - begun < _A_WHILE:
+                log.error("worker %d ended at once with status %d; so do all", pid, status)
+                worst = abs(status) or 1
+                self._end(signal.SIGTERM, None)
+            else:
+                log.error("worker %d ended with status %d; another takes its place", pid, status)
+                self._begin()
+        return worst
+
+    def _end(self, _number: int, _frame: FrameType | None) -> None:
+        again, self._ending = self._ending, True
+        for pid in list(self._begun):
+            os.kill(pid, signal.SIGKILL if again else signal.SIGTERM)

@@ -1,0 +1,214 @@
+"""Serves services over HTTP: on sockets, by a runner, in one process or in several."""
+
+import asyncio
+import importlib.util
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from typing import Protocol
+
+from .addresses import Address, UnixPath
+from .options import RunnerName, Terms
+from .protocol.http import LOOPBACK, Doors
+from .protocol.ports import Store
+from .runtime import descriptors
+from .runtime.asgi import App, Mounted
+from .runtime.endpoint import Settings
+from .runtime.endurance import run_to_the_end
+from .runtime.memory import MemoryStore
+from .runtime.service import Service
+from .runtime.sockets import UnixSocket, listen
+from .runtime.stderr import drain, log_to_stderr
+from .runtime.tls import Tls
+from .runtime.workers import Workers
+
+
+class Offered(Service, Protocol):
+    """A `Server`, as it is needed here."""
+
+    @property
+    def store(self) -> Store: ...
+
+
+class Runner(Protocol):
+    """What serves an application on sockets."""
+
+    async def run_on(self, sockets: list[socket.socket]) -> None: ...
+    def stop(self, drain: float | None = None) -> None: ...
+
+
+class Serving:
+    """An application at an address."""
+
+    def __init__(
+        self,
+        where: Address | UnixPath,
+        *,
+        runner: RunnerName,
+        tls: tuple[str, str] | tuple[str, str, str] | None,
+    ) -> None:
+        self._where = where
+        self._runner_name = runner
+        self._tls = None if tls is None else Tls(*tls)
+        self._runner: Runner | None = None
+        self.app = App()
+
+    def mount(self, path: str, service: Offered, terms: Terms) -> None:
+        """Serve something at a path."""
+        _offer(self.app, path, service, terms, self._own_hosts())
+
+    @property
+    def url(self) -> str:
+        """Where it listens, without a path."""
+        if isinstance(self._where, UnixPath):
+            return str(self._where)
+        return f"{'http' if self._tls is None else 'https'}://{self._where}"
+
+    def run(self, workers: int) -> None:
+        """Serve until a signal comes."""
+        self._check()
+        self._check_workers(workers)
+        log_to_stderr()
+        sockets, unix = self._listen()
+        try:
+            self._say_where()
+            if workers == 1:
+                self._work(sockets)
+            else:
+                status = Workers(workers, lambda: self._work(sockets)).run()
+                if status:
+                    sys.exit(status)
+        finally:
+            if unix is not None:
+                unix.remove()
+            drain.flush()
+
+    async def serve(self) -> None:
+        """Serve on this loop."""
+        self._check()
+        sockets, unix = self._listen()
+        try:
+            self._runner = self._make_runner()
+            await self._runner.run_on(sockets)
+        finally:
+            self._runner = None
+            if unix is not None:
+                unix.remove()
+
+    def stop(self, *, now: bool) -> None:
+        """End. From any thread."""
+        if self._runner is not None:
+            self._runner.stop(0 if now else None)
+
+    def _listen(self) -> tuple[list[socket.socket], UnixSocket | None]:
+        if isinstance(self._where, UnixPath):
+            unix = UnixSocket(self._where.path)
+            return [unix.socket], unix
+        sockets = listen(self._where.host, self._where.port)
+        self._where = self._where._replace(port=sockets[0].getsockname()[1])
+        return sockets, None
+
+    def _own_hosts(self) -> list[str]:
+        if isinstance(self._where, UnixPath):  # whoever can open it is let in, by any name
+            return ["*"]
+        if self._where.is_everywhere:
+            return list(LOOPBACK)
+        host = self._where.host
+        return [*LOOPBACK, f"[{host}]" if ":" in host else host]
+
+    def _work(self, sockets: list[socket.socket]) -> None:
+        """Serve in this process."""
+        descriptors.watch_forks()
+        runner = self._runner = self._make_runner()
+        loop = _new_loop()
+        asyncio.set_event_loop(loop)
+        main = loop.create_task(runner.run_on(sockets))
+        try:
+            run_to_the_end(loop, main)
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
+    def _make_runner(self) -> Runner:
+        drains = [mounted.service.limits.drain_seconds for mounted in self.app.mounted]
+        drain_seconds = max(drains, default=0.0)
+        if self._runner_name == "granian":
+            from .runtime.granian_server import GranianServer  # noqa: PLC0415
+
+            return GranianServer(self.app, drain=drain_seconds, tls=self._tls)
+        from .runtime.uvicorn_server import UvicornServer  # noqa: PLC0415
+
+        return UvicornServer(self.app, drain=drain_seconds, tls=self._tls)
+
+    def _check(self) -> None:
+        """Say at once what is missing."""
+        if importlib.util.find_spec(self._runner_name) is None:
+            extra = "http" if self._runner_name == "uvicorn" else "granian"
+            raise ModuleNotFoundError(
+                f"serving over HTTP needs {self._runner_name}; install it with: "
+                f'pip install "toolhaft[{extra}]"',
+                name=self._runner_name,
+            )
+        if self._tls is not None:
+            for file in (self._tls.certificate, self._tls.key):
+                open(file).close()
+
+    def _check_workers(self, workers: int) -> None:
+        if workers < 1:
+            raise ValueError(f"workers={workers}: at least one must work")
+        if workers == 1:
+            return
+        if not hasattr(os, "fork"):
+            raise ValueError("this system cannot fork; run one worker, or several listeners")
+        if self._runner_name == "granian":
+            raise ValueError("several workers share a socket, which granian cannot; use uvicorn")
+        for mounted in self.app.mounted:
+            mounted.settings = _for_workers(mounted)
+
+    def _say_where(self) -> None:
+        for path in self.app.paths:
+            sys.stderr.write(f"toolhaft: serving at {self.url}{path} (Ctrl-C ends it)\n")
+        where = self._where
+        if isinstance(where, Address) and not where.is_loopback:
+            sys.stderr.write(
+                f"toolhaft: {where} can be reached from other machines; only clients that call it "
+                f"{' or '.join(self._own_hosts())} are let in, or by a name in allow_hosts\n"
+            )
+        sys.stderr.flush()
+
+
+def _for_workers(mounted: Mounted) -> Settings:
+    """Sessions live in one process, unless they are kept where all can find them."""
+    settings = mounted.settings
+    if settings.sessions == "stateless" or not isinstance(mounted.store, MemoryStore):
+        return settings
+    if settings.sessions == "stateful":
+        raise ValueError(
+            f"{mounted.service.name}: sessions='stateful' with several workers needs a store that "
+            "they can share; run one worker, or sessions='stateless'"
+        )
+    return Settings(doors=settings.doors, sessions="stateless", guard=settings.guard)
+
+
+def _offer(app: App, path: str, service: Offered, terms: Terms, own_hosts: Sequence[str]) -> None:
+    """Put a service into an application."""
+    doors = Doors([*terms.allow_hosts, *own_hosts], terms.allow_origins)
+    settings = Settings(doors=doors, sessions=terms.sessions, guard=terms.guard)
+    app.mount(path, Mounted(service, service.store, settings))
+
+
+def application(path: str, service: Offered, terms: Terms) -> App:
+    """One service as an application."""
+    app = App()
+    _offer(app, path, service, terms, LOOPBACK)
+    return app
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """The fastest there is."""
+    if importlib.util.find_spec("uvloop") is None:
+        return asyncio.new_event_loop()
+    import uvloop  # noqa: PLC0415
+
+    return uvloop.new_event_loop()
