@@ -335,3 +335,28 @@ async def test_an_idle_pump_closes_at_once() -> None:
     await asyncio.wait_for(running.pump.close(PATIENCE), PATIENCE)
 
     assert running.failed == {}
+
+
+async def test_whoever_ends_a_loop_ends_an_idle_pump_too() -> None:
+    before = asyncio.all_tasks()
+    Running()
+    await asyncio.sleep(0)  # parked by now
+    (parked,) = asyncio.all_tasks() - before
+
+    parked.cancel()
+
+    done, _ = await asyncio.wait([parked], timeout=PATIENCE)
+    assert done == {parked}
+
+
+async def test_a_pump_goes_on_after_all_tasks_were_cancelled() -> None:
+    running = Running()
+    await asyncio.sleep(0)
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await asyncio.sleep(0)
+
+    running.pump.start("a", give(1))
+    await running.over("a")
+
+    assert running.ended == {"a": 1}

@@ -71,6 +71,8 @@ class Pump(Generic[K]):
         self._waits = waits
         self._staged: deque[tuple[K, Coroutine[Any, Any, Any]]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
+        # The task that is parked, or is about to be.
+        self._keeper: asyncio.Task[None] | None = None
         self._parked: asyncio.Task[None] | None = None
         self._wake: asyncio.Future[None] | None = None
         self._adopted: _Waiting[K] | None = None
@@ -104,6 +106,8 @@ class Pump(Generic[K]):
 
     def _stage(self, key: K, coroutine: Coroutine[Any, Any, Any]) -> None:
         self._staged.append((key, coroutine))
+        if self._keeper is None:
+            self._make_task()
         self._wake_up()
 
     async def close(self, seconds: float) -> None:
@@ -119,7 +123,7 @@ class Pump(Generic[K]):
             await asyncio.wait(self._tasks, timeout=seconds)
 
     def _make_task(self) -> None:
-        task = self._loop.create_task(self._run())
+        self._keeper = task = self._loop.create_task(self._run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -133,10 +137,14 @@ class Pump(Generic[K]):
             cancelled = await self._park()
             self._parked = None
             waiting, self._adopted = self._adopted, None
-            if waiting is None and cancelled is not None and self._closed:
+            if waiting is None and cancelled is not None:
+                # Meant for us: whoever ends a loop cancels all of its tasks. If there is more to do
+                # nevertheless, another task will do it.
+                self._keeper = None
+                if self._staged and not self._closed:
+                    self._make_task()
                 raise cancelled
             if waiting is None:
-                cancelled = None
                 waiting = self._begin_staged()
             if waiting is not None:
                 self._make_task()
