@@ -20,6 +20,7 @@ from ..types.wire import Icon, Meta
 from .authoring import check_described
 from .calling import Callee
 from .checking import check_schema
+from .mirroring import check_mirrors, mirrored
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 from .values import Output
@@ -51,8 +52,8 @@ class Tool:
     """A function that a model may call."""
 
     __slots__ = (
-        "_description", "cache", "callee", "contextual", "is_async", "is_simple", "output",
-        "signature",
+        "_description", "cache", "callee", "contextual", "is_async", "is_simple", "mirrors",
+        "output", "signature",
     )  # fmt: skip
 
     def __init__(
@@ -81,8 +82,12 @@ class Tool:
         if promised is not None:
             check_schema(promised, f"{what}: output_schema", root_object=False)
         signature = Signature(function, what, schema=given, strict=details.strict)
-        if any(parameter.extra for parameter in signature.parameters):
+        extra = any(parameter.extra for parameter in signature.parameters)
+        if extra:
             check_schema(signature.schema, what)
+        # Arguments that headers repeat, where there are any.
+        checked = extra or given is not None
+        self.mirrors = tuple(mirrored(signature.schema)) if checked else ()
         self.signature = signature
         self.callee = ready(signature)
         # For the way that most calls take, which is short.
@@ -173,6 +178,8 @@ class Tools:
             require(self.registry, "tools")
             known = self.registry.some_names()
             raise InvalidParams(f"unknown tool: {shown(params.name)}; there are {known}")
+        if tool.mirrors and exchange.headers is not None and not exchange.caller.revision.handshake:
+            check_mirrors(exchange.headers, params.arguments, tool.mirrors)
         try:
             arguments = tool.signature.bind(params.arguments)
         except BadArguments as error:
