@@ -41,6 +41,7 @@ _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": 
 _AUTHORITY = r"(\[[0-9A-Fa-f:.]{2,}\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?"
 _HOST = pattern(_AUTHORITY)
 _ORIGIN = pattern(r"https?://" + _AUTHORITY)
+_PLAIN = pattern(r"[A-Za-z0-9_./:-]+")
 _VISIBLE = pattern(r"[\x20-\x7e\t]*")
 _SENTINEL = ("=?base64?", "?=")
 
@@ -50,16 +51,21 @@ Fields = list[tuple[bytes, bytes]]
 class Head(Mapping[str, str]):
     """The headers of a request, by name in whatever case, without blanks around their values."""
 
-    __slots__ = ("raw", "repeated")
+    __slots__ = ("raw", "repeated", "revision", "stateless")
 
-    def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
-        fields = list(fields)
+    def __init__(self, fields: Fields) -> None:
         # Servers give the names in lower case.
-        self.raw = dict(fields)
+        self.raw = raw = dict(fields)
         # Those that came more than once.
-        self.repeated: frozenset[bytes] = frozenset()
-        if len(self.raw) != len(fields):
+        self.repeated: frozenset[bytes] = _NONE
+        if len(raw) != len(fields):
             self._join(fields)
+        # The revision that the header names, or that silence stands for; None is one that nobody
+        # knows.
+        self.revision = revision = _named(raw.get(VERSION))
+        # Does the request say that it belongs to the era without a handshake? A version that nobody
+        # knows is newer than us, and so are its rules.
+        self.stateless = revision is None or not revision.handshake
 
     def _join(self, fields: Fields) -> None:
         names = [name for name, _ in fields]
@@ -81,22 +87,6 @@ class Head(Mapping[str, str]):
         value = self.raw.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
-    @property
-    def revision(self) -> Revision | None:
-        """The revision that the header names, or that silence stands for; None is one that nobody
-        knows."""
-        version = self.raw.get(VERSION)
-        if version is None:
-            return DEFAULT_HANDSHAKE
-        return _REVISIONS.get(version) or REVISIONS.get(version.decode("latin-1").strip(" \t"))
-
-    @property
-    def stateless(self) -> bool:
-        """Does the request say that it belongs to the era without a handshake? A version that
-        nobody knows is newer than us, and so are its rules."""
-        revision = self.revision
-        return revision is None or not revision.handshake
-
     def needs_envelope(self, method: str) -> bool:
         """Must the body say who asks? A handshake with a client that is newer than us need not."""
         revision = self.revision
@@ -110,10 +100,10 @@ class Head(Mapping[str, str]):
         Raises:
             HeaderMismatch: they are not; the body is complete, else it would be told so first.
         """
-        if meta.capabilities is UNSET or meta.version is UNSET:
+        if self.revision is not None and self.revision.date == meta.version and VERSION in self.raw:
             return
-        if self.text(VERSION) != meta.version:
-            raise HeaderMismatch("MCP-Protocol-Version", self.text(VERSION), meta.version)
+        if meta.capabilities is not UNSET and self.text(VERSION) != meta.version:
+            raise HeaderMismatch("MCP-Protocol-Version", self.text(VERSION), str(meta.version))
 
     def check_route(self, method: str, params: object) -> None:
         """The headers by which requests are routed say what the body says.
@@ -121,14 +111,26 @@ class Head(Mapping[str, str]):
         Raises:
             HeaderMismatch: one of them does not.
         """
-        if self.text(METHOD) != method:
+        raw = self.raw
+        if raw.get(METHOD) != method.encode() and self.text(METHOD) != method:
             raise HeaderMismatch("Mcp-Method", self.text(METHOD), method)
         member = _NAMED.get(method)
-        if member is not None and params is not None:
-            compare("Mcp-Name", self.text(NAME), getattr(params, member))
+        if member is None or params is None:
+            return
+        name: str = getattr(params, member)
+        # Most names stand there as they are.
+        if not (raw.get(NAME) == name.encode() and _PLAIN.fullmatch(name)):
+            compare("Mcp-Name", self.text(NAME), name)
 
 
+_NONE: Final[frozenset[bytes]] = frozenset()
 _REVISIONS: Final = {date.encode(): revision for date, revision in REVISIONS.items()}
+
+
+def _named(version: bytes | None) -> Revision | None:
+    if version is None:
+        return DEFAULT_HANDSHAKE
+    return _REVISIONS.get(version) or _REVISIONS.get(version.strip(b" \t"))
 
 
 def compare(name: str, sent: str | None, expected: str) -> None:

@@ -41,13 +41,23 @@ class Answering:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
 
-    async def at_once(self, reply: Reply, response: Response, *, stateless: bool) -> None:
-        """One body, for a call that is over and said nothing before."""
-        if reply.final is None:  # it was cancelled
+    async def at_once(
+        self, reply: Reply, response: Response, live: Live | None, *, stateless: bool
+    ) -> None:
+        """The answer of a call that is over already."""
+        final = reply.final
+        if reply.frames:
+            stream = Stream(response)
+            if live is not None:
+                live.keep(stream, self._store, self._limits)
+            await stream.send_all([*reply.take(), *([final] if final is not None else [])])
+        elif final is None:  # it was cancelled
             await response.empty(202)
-            return
-        status = status_of(reply.error, stateless=stateless, by_protocol=False)
-        await response.json(status, reply.final)
+        elif reply.error is None:
+            await response.json(200, final)
+        else:
+            status = status_of(reply.error, stateless=stateless, by_protocol=False)
+            await response.json(status, final)
 
     async def answer(
         self,
@@ -58,14 +68,15 @@ class Answering:
         live: Live | None,
     ) -> None:
         """Whatever the call does, until it is over or the client is gone."""
+        response.patience.end(response.task)  # what is waited for now is the call
         stream = Stream(response)
-        writer = asyncio.current_task()
+        writer = response.task
         watcher = self._loop.create_task(_watch(receive, reply))
         reply.writer = writer
         try:
             done = await self._follow(asked, reply, stream, live)
         except asyncio.CancelledError:
-            if not reply.cut or writer is None:
+            if not reply.cut:
                 asked.cancel()
                 raise
             writer.uncancel()
@@ -93,9 +104,9 @@ class Answering:
             if reply.gone:
                 return False
             frames = reply.take()
-            begun = response.streaming
-            if reply.over and not frames and not reply.frames and not begun:
-                await self.at_once(reply, response, stateless=asked.stateless)
+            begun = response.begun
+            if reply.over and not frames and not begun and not reply.frames:
+                await self.at_once(reply, response, live, stateless=asked.stateless)
                 return True
             if not begun and (frames or not came or reply.hung_up):
                 self._begin(stream, live)
@@ -144,11 +155,12 @@ class Answering:
         """What a client hears without having asked, until it leaves or we end."""
         response = stream.response
         assert response is not None, "somebody listens"
-        writer = asyncio.current_task()
+        response.patience.end(response.task)
+        writer = response.task
         watcher = self._loop.create_task(_watch(receive, reply))
         reply.writer = writer
         try:
-            if not response.streaming:
+            if not response.begun:
                 await stream.send([])
             while stream.response is response and not reply.gone:
                 came = await reply.changed(self._limits.quiet_seconds)
@@ -157,7 +169,7 @@ class Answering:
                 if not came:
                     await stream.still_here()
         except asyncio.CancelledError:
-            if not reply.cut or writer is None:
+            if not reply.cut:
                 raise
             writer.uncancel()
         finally:

@@ -15,6 +15,7 @@ from .response import Receive, Response, Scope, Send
 from .service import Service
 
 _HEALTH: Final = {"/healthz", "/readyz"}
+_LONG: Final = 30.0
 
 
 class Mounted:
@@ -108,8 +109,9 @@ class App:
         return found
 
     async def _other(self, scope: Scope, send: Send) -> None:
-        loop = asyncio.get_running_loop()
-        response = Response(send, Patience(loop, 30), [])
+        task = asyncio.current_task()
+        assert task is not None, "a request is served in a task"
+        response = Response(send, Patience(task.get_loop(), _LONG), task)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if path not in _HEALTH:
             known = " or ".join(self.paths) or "nowhere"

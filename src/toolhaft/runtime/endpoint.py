@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import logging
 from itertools import count
+from threading import get_ident
 from typing import Literal, TypeAlias, cast
 
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -32,11 +33,11 @@ from ..protocol.peer import Peer
 from ..protocol.ports import Guard, Store
 from .answering import Answering
 from .connection import Array
-from .driver import Driver, Line, Running
+from .driver import Driver, Running
 from .listening import Listening
 from .patience import Patience, Stalled
 from .pump import beside
-from .reading import ClientIsGone, TurnedAway, read
+from .reading import ClientIsGone, TurnedAway, whole
 from .reply import Reply
 from .response import Receive, Response, Scope, Send
 from .service import Service
@@ -65,9 +66,9 @@ class Asked:
 
     __slots__ = ("_driver", "keys", "stateless")
 
-    def __init__(self, driver: Driver, *, stateless: bool) -> None:
+    def __init__(self, driver: Driver, keys: list[object], *, stateless: bool) -> None:
         self._driver = driver
-        self.keys: list[object] = []
+        self.keys = keys
         self.stateless = stateless
 
     def cancel(self) -> None:
@@ -102,6 +103,9 @@ class Endpoint:
         self._sessions = Sessions(
             store, limits, peer=self._peer, ended=self._ended, clock=self.loop.time
         )
+        self._has_sessions = settings.sessions != "stateless"
+        self._ending = False
+        self._thread = get_ident()
         self._keys = count()
         if service.lifespan is not None:
             service.lifespan.join()
@@ -114,41 +118,49 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        head = Head(scope["headers"])
-        response = Response(send, self._patience, [])
-        refusal = self._doors.refusal(head)
+        task = asyncio.current_task(self.loop)
+        assert task is not None, "a request is served in a task"
+        response = Response(send, self._patience, task)
+        self._patience.begin(task)
         try:
-            if refusal is not None:
-                raise TurnedAway(refusal)
-            origin = head.text(b"origin")
-            if origin is not None:
-                response.headers += cors(origin)
-            await self._serve(scope["method"], head, response, receive)
+            try:
+                await self._serve(scope["method"], Head(scope["headers"]), response, receive)
+            finally:
+                self._patience.end(task)
         except TurnedAway as away:
             await response.refuse(away.refused)
         except Unauthorized as error:
-            challenge = {"www_authenticate": error.challenge}
-            await response.refuse(refused(401, error, **challenge))
-        except (ClientIsGone, Stalled):
+            await response.refuse(refused(401, error, www_authenticate=error.challenge))
+        except ClientIsGone:
             return
+        except Stalled:
+            if not response.begun:
+                await response.refuse(
+                    refused(408, "the rest of the body did not come", connection="close")
+                )
         except Exception as error:
             # A bug of ours must not end the service: it is told, and the client gets an answer.
             told = InternalError(self._service.mask("a request", error))
-            if not response.streaming and not response.ended:
+            if not response.begun:
                 await response.json(500, failure(UNSET, told))
 
     async def _serve(self, verb: str, head: Head, response: Response, receive: Receive) -> None:
-        if self._driver.closing.is_set():
+        refusal = self._doors.refusal(head)
+        if refusal is not None:
+            raise TurnedAway(refusal)
+        if b"origin" in head.raw:
+            response.headers += cors(head["origin"])
+        if self._ending:
             raise TurnedAway(refused(503, _ENDS, retry_after="1", connection="close"))
-        if verb == "OPTIONS":
+        guard = self._settings.guard
+        if verb == "POST":
+            principal = None if guard is None else await _principal(guard, head)
+            await self._post(head, principal, response, receive)
+        elif verb == "OPTIONS":
             response.headers += preflight(head.get("access-control-request-headers", ""))
             await response.empty(204)
-            return
-        guard = self._settings.guard
-        principal = None if guard is None else await _principal(guard, head)
-        if verb == "POST":
-            await self._post(head, principal, response, receive)
         elif verb in ("GET", "DELETE") and self._has_sessions and not head.stateless:
+            principal = None if guard is None else await _principal(guard, head)
             live = await self._session(head, principal)
             if verb == "GET":
                 await self._listening.serve(head, live, response, receive)
@@ -159,19 +171,20 @@ class Endpoint:
             allowed = "GET, POST, DELETE" if self._has_sessions else "POST"
             raise TurnedAway(refused(405, f"{verb} has no meaning here", allow=allowed))
 
-    @property
-    def _has_sessions(self) -> bool:
-        return self._settings.sessions != "stateless"
-
     # POST: a message of the client
 
     async def _post(
         self, head: Head, principal: str | None, response: Response, receive: Receive
     ) -> None:
-        refusal = unreadable(head, self._limits.message_bytes)
+        most = self._limits.message_bytes
+        refusal = unreadable(head, most)
         if refusal is not None:
             raise TurnedAway(refusal)
-        decoded = decode(await read(receive, self._limits.message_bytes, self._patience))
+        message = await receive()
+        body: bytes = message.get("body", b"")
+        if message["type"] != "http.request" or message.get("more_body") or len(body) > most:
+            body = await whole(message, receive, most)
+        decoded = decode(body)
         if head.stateless and not _opens(decoded):
             live, peer = None, self._anybody
         else:
@@ -179,9 +192,20 @@ class Endpoint:
         event = peer.take(decoded, principal, head)
         if type(event) is Running:
             await self._call(event, peer, live, head, response, receive)
-        elif isinstance(event, events.Reply):
-            stateless = head.stateless
-            status = status_of(event.error, stateless=stateless, by_protocol=True)
+        else:
+            await self._other(event, live, head, response, receive)
+
+    async def _other(
+        self,
+        event: events.Event,
+        live: Live | None,
+        head: Head,
+        response: Response,
+        receive: Receive,
+    ) -> None:
+        """What is no call."""
+        if isinstance(event, events.Reply):
+            status = status_of(event.error, stateless=head.stateless, by_protocol=True)
             await response.json(status, event.frame)
         elif isinstance(event, events.Batch):
             await self._batch(event, live, head, response, receive)
@@ -220,24 +244,24 @@ class Endpoint:
         response: Response,
         receive: Receive,
     ) -> None:
-        stateless = not call.caller.revision.handshake
         if len(self._driver) >= self._limits.all_calls:
             raise TurnedAway(_busy(call.id))
-        reply = Reply(self.loop, self._limits.waiting_bytes)
-        self._start(call, reply, live, head)
+        stateless = not call.caller.revision.handshake
+        reply = Reply(self.loop, self._thread, self._limits.waiting_bytes)
+        self._prepare(call, live, head)
+        beside(response.task, self._driver.start, call, reply)
         if live is None and call.method == "initialize":
-            await self._open(call, peer, reply, response)
-            return
-        if reply.over and not reply.frames:
-            await self._answering.at_once(reply, response, stateless=stateless)
+            await self._open(peer, reply, response)
+        elif reply.over:
+            await self._answering.at_once(reply, response, live, stateless=stateless)
         else:
-            asked = Asked(self._driver, stateless=stateless)
-            asked.keys.append(call.key)
+            asked = Asked(self._driver, [call.key], stateless=stateless)
             await self._answer(asked, reply, response, receive, live)
-        if live is not None:
-            await self._remember(call.method, live)
+        if live is not None and (call.method in _REMEMBERED or live.session.changed):
+            await self._sessions.save(live)
 
-    def _start(self, call: Running, line: Line, live: Live | None, head: Head) -> None:
+    def _prepare(self, call: Running, live: Live | None, head: Head) -> None:
+        """Tell a call from all others, of whatever client."""
         call.headers = head
         if live is None:
             call.key = next(self._keys)
@@ -245,9 +269,6 @@ class Endpoint:
             raise TurnedAway(_busy(call.id))
         else:
             call.key = (live.id, call.id)
-        task = asyncio.current_task()
-        assert task is not None, "a request is served in a task"
-        beside(task, self._driver.start, call, line)
 
     async def _answer(
         self,
@@ -265,7 +286,7 @@ class Endpoint:
             if live is not None:
                 live.calls -= 1
 
-    async def _open(self, call: Running, peer: Peer, reply: Reply, response: Response) -> None:
+    async def _open(self, peer: Peer, reply: Reply, response: Response) -> None:
         """The answer to `initialize`, and a session if it is a good one."""
         while not reply.over:
             reply.take()  # nobody can be told anything yet
@@ -273,11 +294,7 @@ class Endpoint:
         if self._has_sessions and peer.session.state == OPEN:
             live = await self._sessions.open(peer)
             response.headers.append((SESSION, live.id.encode()))
-        await self._answering.at_once(reply, response, stateless=False)
-
-    async def _remember(self, method: str, live: Live) -> None:
-        if method in _REMEMBERED or live.session.changed:
-            await self._sessions.save(live)
+        await self._answering.at_once(reply, response, None, stateless=False)
 
     async def _batch(
         self,
@@ -287,13 +304,14 @@ class Endpoint:
         response: Response,
         receive: Receive,
     ) -> None:
-        reply = Reply(self.loop, self._limits.waiting_bytes)
+        reply = Reply(self.loop, self._thread, self._limits.waiting_bytes)
         array = Array(len(batch.events), reply)
-        asked = Asked(self._driver, stateless=False)
+        asked = Asked(self._driver, [], stateless=False)
         for event in batch.events:
             if isinstance(event, Running):
-                self._start(event, array, live, head)
+                self._prepare(event, live, head)
                 asked.keys.append(event.key)
+                beside(response.task, self._driver.start, event, array)
             elif isinstance(event, events.Reply):
                 array.answer(event.frame, event.error)
             else:
@@ -301,7 +319,7 @@ class Endpoint:
                 array.answer(None, None)
         await self._answer(asked, reply, response, receive, live)
         if live is not None:
-            await self._remember("", live)
+            await self._sessions.save(live)
 
     def _note(self, event: events.Event, live: Live | None) -> None:
         """A message that is not answered."""
@@ -333,6 +351,7 @@ class Endpoint:
 
     def end_streams(self) -> None:
         """Let everybody go who only listens, and take in nobody else."""
+        self._ending = True
         self._driver.closing.set()
         self._listening.end()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from threading import get_ident
 
 from ..protocol.http import LAST_EVENT, Head, refused, takes
 from ..protocol.interests import Change
@@ -81,6 +82,7 @@ class Listening:
         released = await stream.resume(response, position)
         if released is None:
             raise TurnedAway(refused(404, _FORGOTTEN))
+        response.patience.end(response.task)
         await _until(released, receive)
         stream.detach(response)
 
@@ -93,7 +95,7 @@ class Listening:
 
     async def _listen(self, live: Live, stream: Stream, receive: Receive) -> None:
         """News for a session, until somebody ends it."""
-        live.news = reply = Reply(self._loop, self._limits.waiting_bytes)
+        live.news = reply = Reply(self._loop, get_ident(), self._limits.waiting_bytes)
         self._open += 1
         try:
             for change in live.missed():

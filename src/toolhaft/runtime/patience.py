@@ -1,7 +1,9 @@
 """Waits for clients, but not for ever: one timer for all that wait."""
 
 import asyncio
-from types import TracebackType
+from typing import Any, TypeAlias
+
+Task: TypeAlias = "asyncio.Task[Any]"
 
 
 class Stalled(Exception):
@@ -9,45 +11,48 @@ class Stalled(Exception):
 
 
 class Patience:
-    """To be entered with `with` around a wait for the client; raises `Stalled` if it is long."""
+    """Knows who waits for a client, and since when. Who waits too long is cancelled."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
         self._loop = loop
         self._seconds = seconds
-        self._since: dict[asyncio.Task[object], float] = {}
-        self._late: set[asyncio.Task[object]] = set()
+        # By a clock that ticks now and then, which is exact enough and costs nothing to read.
+        self._now = 0.0
+        self._since: dict[Task, float] = {}
+        self._late: set[Task] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def __enter__(self) -> None:
-        task = asyncio.current_task()
-        assert task is not None, "clients are waited for in a task"
-        self._since[task] = self._loop.time()
+    def begin(self, task: Task) -> None:
+        """From now on, this task waits for a client."""
         if self._timer is None:
-            self._timer = self._loop.call_later(self._seconds / 2, self._look)
+            self._tick()
+        self._since[task] = self._now
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        del self._since[task]
-        if task in self._late:
+    def end(self, task: Task) -> None:
+        """It waits no more, for whatever reason.
+
+        Raises:
+            Stalled: it waited for too long, and was cancelled for that.
+        """
+        self._since.pop(task, None)
+        if self._late and task in self._late:
             self._late.discard(task)
             task.uncancel()
-            raise Stalled from None
+            raise Stalled
 
-    def _look(self) -> None:
-        self._timer = None
-        before = self._loop.time() - self._seconds
+    def _tick(self) -> None:
+        self._now = self._loop.time()
         for task, since in self._since.items():
-            if since < before and task not in self._late:
+            if since < self._now - self._seconds and task not in self._late:
                 self._late.add(task)
                 task.cancel()
+        self._timer = self._loop.call_later(self._seconds / 4, self._look)
+
+    def _look(self) -> None:
         if self._since:
-            self._timer = self._loop.call_later(self._seconds / 2, self._look)
+            self._tick()
+        else:
+            self._timer = None
 
     def close(self) -> None:
         """Nobody waits any more."""

@@ -1,7 +1,6 @@
-"""Reads the body of a request, as long as it is not too long and does not take too long."""
+"""Reads the rest of a request's body, as long as it is not too long."""
 
-from ..protocol.http import Refused, refused, too_long
-from .patience import Patience, Stalled
+from ..protocol.http import Refused, too_long
 from .response import Event, Receive
 
 
@@ -16,28 +15,13 @@ class ClientIsGone(Exception):
     """The client has left before its request was read."""
 
 
-async def read(receive: Receive, most: int, patience: Patience) -> bytes:
-    """The whole body.
+async def whole(message: Event, receive: Receive, most: int) -> bytes:
+    """The body of a request, of which this is the first message.
 
     Raises:
-        TurnedAway: it is too long, or the rest of it does not come.
-        ClientIsGone: nobody sends it.
+        TurnedAway: it is too long.
+        ClientIsGone: nobody sends the rest.
     """
-    try:
-        with patience:
-            message = await receive()
-        if message["type"] == "http.request" and not message.get("more_body"):
-            body: bytes = message.get("body", b"")
-            if len(body) > most:
-                raise TurnedAway(too_long(most))
-            return body
-        return await _rest(message, receive, most, patience)
-    except Stalled:
-        refusal = refused(408, "the rest of the body did not come", connection="close")
-        raise TurnedAway(refusal) from None
-
-
-async def _rest(message: Event, receive: Receive, most: int, patience: Patience) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:
@@ -49,6 +33,5 @@ async def _rest(message: Event, receive: Receive, most: int, patience: Patience)
         if size > most:
             raise TurnedAway(too_long(most))
         if not message.get("more_body"):
-            return b"".join(parts)
-        with patience:
-            message = await receive()
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+        message = await receive()

@@ -7,7 +7,9 @@ with the first message that comes before the answer.
 import asyncio
 import threading
 from threading import get_ident
-from typing import Final
+from typing import Any, Final
+
+from msgspec import Struct, field
 
 from ..errors import McpError
 
@@ -15,35 +17,30 @@ from ..errors import McpError
 _PATIENCE: Final = 8
 
 
-class Reply:
-    """Filled from any thread, emptied on the loop."""
+class Reply(Struct, eq=False):
+    """Filled from any thread, emptied on the loop, whose thread this is."""
 
-    __slots__ = (
-        "_high", "_loop", "_room", "_roomy", "_size", "_thread", "_waiter", "cut", "error",
-        "final", "frames", "gone", "hung_up", "over", "writer",
-    )  # fmt: skip
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, high: int) -> None:
-        self._loop = loop
-        self._thread = get_ident()
-        self._high = high
-        self.frames: list[bytes] = []
-        # The answer, once the call is over; None if there is none.
-        self.final: bytes | None = None
-        self.error: McpError | None = None
-        self.over = False
-        # The client has left.
-        self.gone = False
-        # The author wants the client to come back for the rest.
-        self.hung_up = False
-        # The client was behind by too much: what was sent to it is lost.
-        self.cut = False
-        # The task that writes, while it may be held up by a client that does not read.
-        self.writer: asyncio.Task[object] | None = None
-        self._size = 0
-        self._waiter: asyncio.Future[bool] | None = None
-        self._room: list[asyncio.Future[bool]] | None = None
-        self._roomy: threading.Event | None = None
+    _loop: asyncio.AbstractEventLoop
+    _thread: int
+    # How much may wait to be written before those who send have to wait.
+    _high: int
+    frames: list[bytes] = field(default_factory=list[bytes])
+    # The answer, once the call is over; None if there is none.
+    final: bytes | None = None
+    error: McpError | None = None
+    over: bool = False
+    # The client has left.
+    gone: bool = False
+    # The author wants the client to come back for the rest.
+    hung_up: bool = False
+    # The client was behind by too much, or will not come back: what comes now is lost.
+    cut: bool = False
+    # The task that writes, while it may be held up by a client that does not read.
+    writer: "asyncio.Task[Any] | None" = None
+    _size: int = 0
+    _waiter: "asyncio.Future[bool] | None" = None
+    _room: "list[asyncio.Future[bool]] | None" = None
+    _roomy: threading.Event | None = None
 
     # The side of the call
 

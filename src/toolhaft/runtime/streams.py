@@ -53,17 +53,27 @@ class Stream:
         """Does the client know that it can come back?"""
         return bool(self._primer)
 
-    async def send(self, frames: Sequence[bytes], *, last: bool = False) -> None:
+    async def send(self, frames: list[bytes], *, last: bool = False) -> None:
         """Some messages, after which there may be no more."""
-        if self._store is None:
-            text = b"".join(map(event, frames))
-        else:
-            if frames:
-                await self._store.append(self._key, list(frames), seconds=self._seconds)
-            text = self._text(self.sent, frames)
-        self.sent += len(frames)
+        text = await self._written(frames)
         if self.response is not None:
             await self._write(self.response, text, last=last)
+
+    async def send_all(self, frames: list[bytes]) -> None:
+        """All messages that there will ever be."""
+        text = await self._written(frames)
+        if self.response is not None:
+            await self.response.events(self._primer + text)
+
+    async def _written(self, frames: list[bytes]) -> bytes:
+        """The text of messages, which are in the log from now on."""
+        if self._store is None:
+            return b"".join(map(event, frames))
+        if frames:
+            await self._store.append(self._key, frames, seconds=self._seconds)
+        text = self._text(self.sent, frames)
+        self.sent += len(frames)
+        return text
 
     async def still_here(self) -> None:
         """Nothing happens, and yet we live."""
@@ -72,10 +82,10 @@ class Stream:
 
     async def _write(self, response: Response, text: bytes, *, last: bool) -> None:
         try:
-            if not response.streaming:
+            if not response.begun:
                 await response.begin()
                 text = self._primer + text
-            await (response.end(text) if last else response.write(text))
+            await response.write(text, last=last)
         except Stalled:
             self.detach(response)
         if last:
@@ -118,8 +128,7 @@ class Stream:
         text = await self._after(position)
         if text is None:
             return False
-        await response.begin()
-        await response.end(text)
+        await response.events(text)
         return True
 
     async def _after(self, position: int) -> bytes | None:
