@@ -121,7 +121,10 @@ class Session:
         Raises:
             MsgspecError: this is not one, or of another release.
         """
-        known = _remembered.decode(written)
+        try:
+            known = _remembered.decode(written)
+        except UnicodeDecodeError as error:  # the one that msgspec does not make its own
+            raise msgspec.DecodeError(str(error)) from None
         session = cls(id_)
         session.state = OPEN
         session.caller = Caller(

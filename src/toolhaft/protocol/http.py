@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..errors import HeaderMismatch, InvalidRequest, McpError, shown
+from ..errors import BadEnvelope, HeaderMismatch, InvalidRequest, McpError, shown
 from ..jsonrpc import Id, failure
 from ..patterns import pattern
 from ..types.wire import RequestMeta
@@ -23,6 +23,7 @@ SESSION: Final = b"mcp-session-id"
 METHOD: Final = b"mcp-method"
 NAME: Final = b"mcp-name"
 PARAM: Final = "mcp-param-"
+_PARAM: Final = PARAM.encode()
 LAST_EVENT: Final = b"last-event-id"
 # Told twice, two readers might take a different one each.
 ROUTING: Final = frozenset(
@@ -51,14 +52,18 @@ Fields = list[tuple[bytes, bytes]]
 class Head(Mapping[str, str]):
     """The headers of a request, by name in whatever case, without blanks around their values."""
 
-    __slots__ = ("raw", "repeated", "revision", "stateless")
+    __slots__ = ("count", "raw", "repeated", "revision", "stateless")
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
+        if not isinstance(fields, list):
+            fields = list(fields)
         # Servers give the names in lower case.
-        self.raw = raw = dict(fields)
+        self.raw: dict[bytes, bytes] = dict(fields)
+        raw = self.raw
+        self.count = len(fields)
         # Those that came more than once.
         self.repeated: frozenset[bytes] = _NONE
-        if len(raw) != len(fields):
+        if len(raw) != self.count:
             self._join(fields)
         # The revision that the header names, or that silence stands for; None is one that nobody
         # knows.
@@ -68,13 +73,14 @@ class Head(Mapping[str, str]):
         self.stateless = revision is None or not revision.handshake
 
     def _join(self, fields: Fields) -> None:
-        names = [name for name, _ in fields]
-        self.repeated = frozenset(name for name in names if names.count(name) > 1)
-        for repeated in self.repeated:
-            self.raw[repeated] = b", ".join(value for name, value in fields if name == repeated)
+        values: dict[bytes, list[bytes]] = {}
+        for name, value in fields:
+            values.setdefault(name, []).append(value)
+        self.raw = {name: b", ".join(each) for name, each in values.items()}
+        self.repeated = frozenset(name for name, each in values.items() if len(each) > 1)
 
     def __getitem__(self, name: str) -> str:
-        return self.raw[name.lower().encode("latin-1", "replace")].decode("latin-1").strip(" \t")
+        return self.raw[name.encode("latin-1", "replace").lower()].decode("latin-1").strip(" \t")
 
     def __iter__(self) -> Iterator[str]:
         return (name.decode("latin-1") for name in self.raw)
@@ -204,7 +210,8 @@ class Doors:
     def refusal(self, head: Head) -> Refused | None:
         """Why a request is not let in, if it is not."""
         raw = head.raw
-        if len(raw) > MOST_HEADERS or len(b"".join(raw.values())) > LONGEST_HEADERS:
+        size = len(b"".join(raw)) + len(b"".join(raw.values()))
+        if head.count > MOST_HEADERS or size > LONGEST_HEADERS:
             return refused(
                 431, f"at most {MOST_HEADERS} headers of {LONGEST_HEADERS} bytes are read"
             )
@@ -217,7 +224,7 @@ class Doors:
         return refusal
 
     def _refusal(self, head: Head) -> Refused | None:
-        repeated = head.repeated & ROUTING
+        repeated = [name for name in head.repeated if name in ROUTING or name.startswith(_PARAM)]
         if repeated:
             name = min(repeated).decode()
             return refused(400, f"the header {name} was sent more than once")
@@ -229,7 +236,7 @@ class Doors:
                 f"allow_hosts=[{shown(host)}]",
             )
         origin = head.get("origin")
-        if origin is not None and not self.admits(origin):
+        if origin is not None and not self.admits(origin, host):
             return refused(
                 403,
                 f"pages of {shown(origin)} may not use this server; if they should, add it: "
@@ -237,17 +244,23 @@ class Doors:
             )
         return None
 
-    def admits(self, origin: str) -> bool:
-        """May pages of this origin talk to us?"""
+    def admits(self, origin: str, host: str) -> bool:
+        """May pages of this origin talk to us, who are called by this name?"""
         if "*" in self._origins or origin.lower() in self._origins:
             return True
-        return self._is_ours(_ORIGIN.fullmatch(origin))
+        # Any name may be ours, and yet not every page is.
+        if "*" in self._hosts and origin.lower().partition("://")[2] == host.lower():
+            return True
+        return self._is_named(_ORIGIN.fullmatch(origin))
 
     def _is_ours(self, match: Any) -> bool:
+        return match is not None and ("*" in self._hosts or self._is_named(match))
+
+    def _is_named(self, match: Any) -> bool:
         if match is None:
             return False
         name, port = match[1].lower(), match[2]
-        return "*" in self._hosts or name in self._hosts or f"{name}:{port}" in self._hosts
+        return name in self._hosts or f"{name}:{port}" in self._hosts
 
 
 def cors(origin: str) -> Fields:
@@ -332,6 +345,8 @@ def status_of(error: McpError | None, *, stateless: bool, by_protocol: bool) -> 
         return 200
     if error.code in _OF_CODE:
         return _OF_CODE[error.code]
+    if isinstance(error, BadEnvelope):
+        return 400
     if not stateless:
         return 400 if by_protocol and error.code in _MALFORMED else 200
     if error.code == -32601:

@@ -53,6 +53,19 @@ _ANY_METHOD = Method("", msgspec.json.Decoder(Params).decode)
 _cancelled = msgspec.json.Decoder(Cancelled)
 
 
+class _InABatch(Head):
+    """Stands for the headers of a message that has none of its own."""
+
+    __slots__ = ()
+
+    def check_version(self, meta: RequestMeta) -> None:
+        """Only a revision without envelopes has batches."""
+        raise InvalidRequest("a request with an envelope travels alone, not in an array")
+
+
+_IN_A_BATCH = _InABatch(())
+
+
 class Peer:
     """One client, of either era or of both at once."""
 
@@ -103,7 +116,7 @@ class Peer:
         if len(items) > _LARGEST_BATCH:
             return _refused(f"a batch holds at most {_LARGEST_BATCH} messages")
         parts = map(decode_part, items)
-        return Batch([cast(Single, self.take(part, principal)) for part in parts])
+        return Batch([cast(Single, self.take(part, principal, _IN_A_BATCH)) for part in parts])
 
     def _call(
         self,

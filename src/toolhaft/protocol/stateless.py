@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from ..errors import (
+    BadEnvelope,
     InternalError,
     InvalidParams,
     MissingCapability,
@@ -33,9 +34,9 @@ _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 _LEVEL = "io.modelcontextprotocol/logLevel"
 
 
-def missing_meta(what: str) -> InvalidParams:
+def missing_meta(what: str) -> BadEnvelope:
     """The error for a request that belongs to neither era."""
-    return InvalidParams(
+    return BadEnvelope(
         f"{what}: send `initialize` first, or put `{_VERSION}` and `{_CAPABILITIES}` into "
         "`params._meta` of every request"
     )
@@ -51,7 +52,7 @@ def identify(meta: RequestMeta, principal: str | None) -> Caller:
     if meta.version is UNSET:
         raise missing_meta("the request lacks its protocol version")
     if meta.capabilities is UNSET:
-        raise InvalidParams(f"the request lacks `{_CAPABILITIES}` in `params._meta`")
+        raise BadEnvelope(f"the request lacks `{_CAPABILITIES}` in `params._meta`")
     revision = REVISIONS.get(meta.version)
     if revision is None or revision.handshake:
         raise UnsupportedVersion(meta.version, SUPPORTED)

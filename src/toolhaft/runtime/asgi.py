@@ -36,6 +36,8 @@ class Mounted:
         """The endpoint on this loop."""
         endpoint = self._endpoint
         if endpoint is None or endpoint.loop is not asyncio.get_running_loop():
+            if endpoint is not None:
+                endpoint.forget()
             self._endpoint = endpoint = Endpoint(
                 self.service, self.settings, store=self.store, bus=self._bus
             )
@@ -130,6 +132,9 @@ class App:
             await response.json(503, b'{"status":"not ready"}')
 
     def _is_ready(self) -> bool:
+        if not self._ending:
+            for mounted in self._mounted.values():
+                mounted.here()  # somebody who asks first makes a beginning
         lifespans = [mounted.service.lifespan for mounted in self._mounted.values()]
         return not self._ending and all(each is None or each.entered for each in lifespans)
 

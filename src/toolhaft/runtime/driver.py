@@ -236,7 +236,8 @@ class Driver:
             first = not self._soon
             self._soon.setdefault(key, action)
         if first:
-            self._loop.call_soon_threadsafe(self._do_soon)
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+                self._loop.call_soon_threadsafe(self._do_soon)
 
     def _do_soon(self) -> None:
         with self._soon_lock:

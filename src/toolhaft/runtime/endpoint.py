@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ..errors import InternalError, Unauthorized
+from ..errors import HeaderMismatch, InternalError, Unauthorized
 from ..jsonrpc import Decoded, Id, Message, decode, failure
 from ..protocol import calls as events
 from ..protocol.handshake import OPEN, Session
@@ -176,8 +176,7 @@ class Endpoint:
             response.headers += preflight(head.get("access-control-request-headers", ""))
             await response.empty(204)
             return
-        guard = self._settings.guard
-        principal = None if guard is None else await _principal(guard, head)
+        principal = await self._principal(head, response)
         if self._pair is not None and scope["path"].endswith(PAIR):
             await self._pair.serve(scope, head, principal, response, receive)
         elif verb == "POST":
@@ -194,6 +193,18 @@ class Endpoint:
         else:
             allowed = "GET, POST, DELETE" if self._has_sessions else "POST"
             raise TurnedAway(refused(405, f"{verb} has no meaning here", allow=allowed))
+
+    async def _principal(self, head: Head, response: Response) -> str | None:
+        guard = self._settings.guard
+        if guard is None:
+            return None
+        found = guard(head)
+        if not inspect.isawaitable(found):
+            return found
+        self._patience.end(response.task)  # it is not the client that is waited for
+        found = await found
+        self._patience.begin(response.task)
+        return found
 
     # POST: a message of the client
 
@@ -257,6 +268,10 @@ class Endpoint:
             if not opens:
                 raise TurnedAway(_unknown_session(_id(decoded)))
         elif self._settings.sessions == "stateful" and not opens:
+            # One that claims to be of the other era is told what is wrong with that.
+            event = self._anybody.take(decoded, principal, head)
+            if isinstance(event, events.Reply) and isinstance(event.error, HeaderMismatch):
+                raise TurnedAway(Refused(400, event.frame))
             raise TurnedAway(_missing_session(_id(decoded)))
         if opens:
             return None, self._peer(Session())
@@ -273,7 +288,9 @@ class Endpoint:
         response: Response,
         receive: Receive,
     ) -> None:
-        if len(self._driver) >= self._limits.all_calls:
+        if len(self._driver) >= self._limits.all_calls or (
+            live is not None and live.calls >= self._limits.calls
+        ):
             raise TurnedAway(_busy(call.id))
         stateless = not call.caller.revision.handshake
         reply = Reply(self.loop, self._thread, self._limits.waiting_bytes)
@@ -298,12 +315,7 @@ class Endpoint:
     def _prepare(self, call: Running, live: Live | None, head: Head) -> None:
         """Tell a call from all others, of whatever client."""
         call.headers = head
-        if live is None:
-            call.key = next(self._keys)
-        elif live.calls >= self._limits.calls:
-            raise TurnedAway(_busy(call.id))
-        else:
-            call.key = (live.id, call.id)
+        call.key = next(self._keys) if live is None else (live.id, call.id)
 
     async def _answer(
         self,
@@ -314,12 +326,12 @@ class Endpoint:
         live: Live | None,
     ) -> None:
         if live is not None:
-            live.calls += 1
+            live.calls += len(asked.keys)
         try:
             await self._answering.answer(asked, reply, response, receive, live)
         finally:
             if live is not None:
-                live.calls -= 1
+                live.calls -= len(asked.keys)
 
     async def _open(self, peer: Peer, reply: Reply, response: Response) -> None:
         """The answer to `initialize`, and a session if it is a good one."""
@@ -340,6 +352,11 @@ class Endpoint:
         response: Response,
         receive: Receive,
     ) -> None:
+        size = sum(isinstance(event, Running) for event in batch.events)
+        if len(self._driver) + size > self._limits.all_calls or (
+            live is not None and live.calls + size > self._limits.calls
+        ):
+            raise TurnedAway(_busy(UNSET))
         reply = Reply(self.loop, self._thread, self._limits.waiting_bytes)
         array = Array(len(batch.events), reply)
         asked = Asked(self._driver, [], stateless=False)
@@ -415,6 +432,10 @@ class Endpoint:
         """Tell everybody whose call is still under way that there will be no result."""
         self._driver.abandon(InternalError(_ENDS))
 
+    def forget(self) -> None:
+        """The loop is gone, and there was no time to end."""
+        self._leave()
+
     async def close(self) -> None:
         """End: streams complete, calls get a moment."""
         self.end_streams()
@@ -439,11 +460,6 @@ def _id(decoded: Decoded | list[Raw]) -> Id | UnsetType:
     return UNSET if isinstance(decoded, list) else decoded.id
 
 
-async def _principal(guard: Guard, head: Head) -> str | None:
-    found = guard(head)
-    return await found if inspect.isawaitable(found) else found
-
-
 def _unknown_session(id_: Id | UnsetType = UNSET) -> Refused:
     return refused(404, "there is no such session (any more): begin with `initialize`", id_)
 
@@ -456,5 +472,5 @@ def _missing_session(id_: Id | UnsetType = UNSET) -> Refused:
     )
 
 
-def _busy(id_: Id) -> Refused:
+def _busy(id_: Id | UnsetType) -> Refused:
     return refused(503, InternalError(_TOO_MANY), id_, retry_after="1")

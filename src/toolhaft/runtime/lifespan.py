@@ -30,9 +30,12 @@ class Lifespan:
 
     def join(self) -> None:
         """Somebody serves: enter, if nobody has yet. Does not wait."""
+        loop = asyncio.get_running_loop()
+        if self._task is not None and self._task.get_loop() is not loop:
+            # Of a loop that was ended without a word.
+            self._task, self._users = None, 0
         self._users += 1
         if self._task is None:
-            loop = asyncio.get_running_loop()
             self._entered = loop.create_future()
             self._leave = asyncio.Event()
             self._task = loop.create_task(self._run(self._entered, self._leave))
@@ -60,6 +63,8 @@ class Lifespan:
                 entered.set_result(None)
                 await leave.wait()
         except BaseException as error:
+            if entered.done() and isinstance(error, asyncio.CancelledError):
+                return  # somebody ends the loop
             log.error("the lifespan failed: %r", error, exc_info=error)
             if not entered.done():
                 # A future and a loop carry an Exception; SystemExit would end them.

@@ -85,6 +85,8 @@ class Listening:
         response.patience.end(response.task)
         await _until(released, receive)
         stream.detach(response)
+        if not response.ended:  # by another connection, or by a client that is gone
+            await response.write(b"", last=True)
 
     def _check(self, live: Live) -> None:
         """May there be one more stream of news?"""
@@ -114,7 +116,7 @@ class Listening:
         for live in self._sessions():
             if not live.session.interests.match(change):
                 continue
-            if live.news is None:
+            if live.news is None or live.news.gone:
                 live.miss(change)
             else:
                 live.news.send(_news(live, change))

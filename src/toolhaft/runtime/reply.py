@@ -26,6 +26,8 @@ class Ready:
 
 
 READY: Final = Ready()
+# Several threads may send at once, and one takes.
+_COUNTING: Final = threading.Lock()
 
 
 class Reply(Struct, eq=False):
@@ -61,7 +63,8 @@ class Reply(Struct, eq=False):
             self._cut()
         if not self.cut:
             self.frames.append(frame)
-            self._size += len(frame)
+            with _COUNTING:
+                self._size += len(frame)
             if self._waiter is not None or get_ident() != self._thread:
                 self._wake()
 
@@ -123,7 +126,8 @@ class Reply(Struct, eq=False):
         taken = self.frames[:]
         if taken:
             del self.frames[: len(taken)]
-            self._size -= sum(map(len, taken))
+            with _COUNTING:
+                self._size -= sum(map(len, taken))
             if not self.is_full:
                 self._make_room()
         return taken
@@ -153,10 +157,15 @@ class Reply(Struct, eq=False):
     def _make_room(self) -> None:
         if self._roomy is not None:
             self._roomy.set()
-        if self._room is not None:
-            waiting, self._room = self._room, None
-            for room in waiting:
-                _settle(room, True)
+        if self._room is not None and get_ident() == self._thread:
+            self._let_in()
+        elif self._room is not None:
+            self._loop.call_soon_threadsafe(self._let_in)
+
+    def _let_in(self) -> None:
+        waiting, self._room = self._room or [], None
+        for room in waiting:
+            _settle(room, True)
 
     def _wake(self) -> None:
         if get_ident() == self._thread:
