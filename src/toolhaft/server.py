@@ -47,7 +47,7 @@ from .protocol.framing import FramingName
 from .protocol.handshake import Session
 from .protocol.interests import ListChange, ListKind, ResourceChange
 from .protocol.limits import Limits
-from .protocol.ports import Gate, LifespanState, Reader, Store, Writer
+from .protocol.ports import Bus, Gate, LifespanState, Reader, Store, Writer
 from .runtime.lane import Lane
 from .runtime.memory import MemoryStore
 from .sealing import Secret, stateless
@@ -76,6 +76,7 @@ class Server:
         middleware: Sequence[Middleware] = (),
         lifespan: LifespanFunction | None = None,
         store: Store | None = None,
+        bus: Bus | None = None,
         secret: Secret | Sequence[Secret] | None = None,
         page_size: int | None = None,
         limits: Limits | None = None,
@@ -98,6 +99,8 @@ class Server:
 
         # Where sessions and streams are kept.
         self.store: Store = store if store is not None else MemoryStore()
+        # How other processes that serve the same are told what concerns them.
+        self.bus = bus
         self.lane = Lane(self.limits.threads)
         self._session = Session()
 

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
+import msgspec
+
 from .addresses import Address, UnixPath
 from .options import RunnerName, Terms
 from .protocol.http import LOOPBACK, Doors
-from .protocol.ports import Store
+from .protocol.ports import Bus, Store
 from .runtime import descriptors
 from .runtime.asgi import App, Mounted
 from .runtime.endpoint import Settings
@@ -29,6 +31,8 @@ class Offered(Service, Protocol):
 
     @property
     def store(self) -> Store: ...
+    @property
+    def bus(self) -> Bus | None: ...
 
 
 class Runner(Protocol):
@@ -188,14 +192,16 @@ def _for_workers(mounted: Mounted) -> Settings:
             f"{mounted.service.name}: sessions='stateful' with several workers needs a store that "
             "they can share; run one worker, or sessions='stateless'"
         )
-    return Settings(doors=settings.doors, sessions="stateless", guard=settings.guard)
+    return msgspec.structs.replace(settings, sessions="stateless")
 
 
 def _offer(app: App, path: str, service: Offered, terms: Terms, own_hosts: Sequence[str]) -> None:
     """Put a service into an application."""
     doors = Doors([*terms.allow_hosts, *own_hosts], terms.allow_origins)
-    settings = Settings(doors=doors, sessions=terms.sessions, guard=terms.guard)
-    app.mount(path, Mounted(service, service.store, settings))
+    settings = Settings(
+        doors=doors, sessions=terms.sessions, guard=terms.guard, pairs=terms.legacy_sse
+    )
+    app.mount(path, Mounted(service, settings, store=service.store, bus=service.bus))
 
 
 def application(path: str, service: Offered, terms: Terms) -> App:

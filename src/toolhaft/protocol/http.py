@@ -270,10 +270,11 @@ def preflight(asked: str) -> Fields:
     ]
 
 
-def unreadable(head: Head, most: int) -> Refused | None:
-    """Why a body is not even read, if it is not: its kind, its size, or who knows where it ends."""
+def unreadable(head: Head, most: int, *, streams: bool = True) -> Refused | None:
+    """Why a body is not even read, if it is not: its kind, its size, who knows where it ends, or
+    because the client does not take the answer, which may be a stream."""
     raw = head.raw
-    media = _media_refusal(raw.get(b"content-type"), raw.get(b"accept"))
+    media = _media_refusal(raw.get(b"content-type"), raw.get(b"accept") if streams else None)
     if media is not None:
         return media
     if b"content-encoding" in raw and raw[b"content-encoding"] != b"identity":

@@ -71,7 +71,7 @@ class Answering:
         response.patience.end(response.task)  # what is waited for now is the call
         stream = Stream(response)
         writer = response.task
-        watcher = self._loop.create_task(_watch(receive, reply))
+        watcher = self._loop.create_task(watch(receive, reply))
         reply.writer = writer
         try:
             done = await self._follow(asked, reply, stream, live)
@@ -157,7 +157,7 @@ class Answering:
         assert response is not None, "somebody listens"
         response.patience.end(response.task)
         writer = response.task
-        watcher = self._loop.create_task(_watch(receive, reply))
+        watcher = self._loop.create_task(watch(receive, reply))
         reply.writer = writer
         try:
             if not response.begun:
@@ -178,7 +178,7 @@ class Answering:
             watcher.cancel()
 
 
-async def _watch(receive: Receive, reply: Reply) -> None:
+async def watch(receive: Receive, reply: Reply) -> None:
     """Notice when the client leaves."""
     await gone(receive)
     reply.leave()

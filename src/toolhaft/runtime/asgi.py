@@ -8,8 +8,8 @@ import asyncio
 from typing import Final
 
 from ..protocol.http import refused
-from ..protocol.ports import Store
-from .endpoint import Endpoint, Settings
+from ..protocol.ports import Bus, Store
+from .endpoint import PAIR, Endpoint, Settings
 from .patience import Patience
 from .response import Receive, Response, Scope, Send
 from .service import Service
@@ -21,19 +21,24 @@ _LONG: Final = 30.0
 class Mounted:
     """A service at a path."""
 
-    __slots__ = ("_endpoint", "service", "settings", "store")
+    __slots__ = ("_bus", "_endpoint", "service", "settings", "store")
 
-    def __init__(self, service: Service, store: Store, settings: Settings) -> None:
+    def __init__(
+        self, service: Service, settings: Settings, *, store: Store, bus: Bus | None = None
+    ) -> None:
         self.service = service
-        self.store = store
         self.settings = settings
+        self.store = store
+        self._bus = bus
         self._endpoint: Endpoint | None = None
 
     def here(self) -> Endpoint:
         """The endpoint on this loop."""
         endpoint = self._endpoint
         if endpoint is None or endpoint.loop is not asyncio.get_running_loop():
-            self._endpoint = endpoint = Endpoint(self.service, self.store, self.settings)
+            self._endpoint = endpoint = Endpoint(
+                self.service, self.settings, store=self.store, bus=self._bus
+            )
         return endpoint
 
     @property
@@ -104,6 +109,9 @@ class App:
         root, path = scope.get("root_path", ""), scope["path"]
         rest = _plain(path[len(root) :] if root and path.startswith(root) else path)
         found = self._mounted.get(rest)
+        if found is None and rest.endswith(PAIR):
+            pair = self._mounted.get(rest.removesuffix(PAIR))
+            return pair if pair is not None and pair.settings.pairs else None
         if found is None and root and not rest and len(self._mounted) == 1:
             return next(iter(self._mounted.values()))
         return found

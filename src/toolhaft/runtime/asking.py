@@ -62,11 +62,13 @@ class Post:
         """Nobody waits for this any more."""
         self._expected.pop((session, id_), None)
 
-    def settle(self, session: Era, answer: Answer) -> None:
-        """An answer has come. From any thread; what nobody waits for is dropped."""
+    def settle(self, session: Era, answer: Answer) -> bool:
+        """An answer has come. From any thread. Does anybody wait for it?"""
         future = self._expected.pop((session, answer.id), None)
-        if future is not None:
-            self._loop.call_soon_threadsafe(_settle, future, answer)
+        if future is None:
+            return False
+        self._loop.call_soon_threadsafe(_settle, future, answer)
+        return True
 
 
 def _settle(future: "asyncio.Future[Answer]", answer: Answer) -> None:

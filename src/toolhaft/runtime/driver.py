@@ -348,9 +348,9 @@ class Driver:
         assert isinstance(call, Running)
         self._end(call, b"", None)
 
-    def settle(self, session: Era, answer: Answer) -> None:
-        """A client has answered a question of ours. From any thread."""
-        self.post.settle(session, answer)
+    def settle(self, session: Era, answer: Answer) -> bool:
+        """A client has answered a question of ours. From any thread. Was it asked here?"""
+        return self.post.settle(session, answer)
 
     def spawn(self, outcome: Coroutine[Any, Any, Any]) -> "asyncio.Task[Ended]":
         """Run something beside its call, which it may outlive."""
@@ -406,13 +406,14 @@ class Driver:
 
     # Ends
 
-    def cancel(self, key: Hashable) -> None:
-        """Drop a call: stop it if it can be stopped, and never answer it."""
+    def cancel(self, key: Hashable) -> bool:
+        """Drop a call: stop it if it can be stopped, and never answer it. Was it under way here?"""
         running = self._calls.get(key)
-        if running is None or running.method == "initialize":
-            return
-        if self._calls.pop(key, None) is running:
+        if running is None:
+            return False
+        if running.method != "initialize" and self._calls.pop(key, None) is running:
             self._cancel(running)
+        return True
 
     def cancel_all(self, keys: Callable[[Hashable], bool]) -> None:
         """Drop every call whose key is one of these."""

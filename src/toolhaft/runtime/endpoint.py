@@ -10,7 +10,7 @@ import inspect
 import logging
 from itertools import count
 from threading import get_ident
-from typing import Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
@@ -30,14 +30,16 @@ from ..protocol.http import (
     unreadable,
 )
 from ..protocol.peer import Peer
-from ..protocol.ports import Guard, Store
+from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
 from .connection import Array
 from .driver import Driver, Running
 from .listening import Listening
+from .pair import Pair
 from .patience import Patience, Stalled
 from .pump import beside
 from .reading import ClientIsGone, TurnedAway, whole
+from .relay import Relay, Told
 from .reply import Reply
 from .response import Receive, Response, Scope, Send
 from .service import Service
@@ -47,6 +49,8 @@ log = logging.getLogger(__name__)
 
 SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
 
+# Where the transport of the oldest revision is, behind the path of its service.
+PAIR: Final = "/sse"
 _ENDS = "the server ends; try again in a moment"
 _TOO_MANY = "too many calls at once; try again in a moment"
 # After these a session is not what it was.
@@ -59,6 +63,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     doors: Doors
     sessions: SessionMode = "auto"
     guard: Guard | None = None
+    # Serve the transport of the oldest revision too?
+    pairs: bool = False
 
 
 class Asked:
@@ -80,7 +86,9 @@ class Asked:
 class Endpoint:
     """One service, on the loop that made this."""
 
-    def __init__(self, service: Service, store: Store, settings: Settings) -> None:
+    def __init__(
+        self, service: Service, settings: Settings, *, store: Store, bus: Bus | None = None
+    ) -> None:
         limits = service.limits
         self.loop = asyncio.get_running_loop()
         self._service = service
@@ -104,6 +112,8 @@ class Endpoint:
         self._sessions = Sessions(
             store, limits, peer=self._peer, ended=self._ended, clock=self.loop.time
         )
+        self._relay = Relay(bus, f"toolhaft/{service.name}", self._told)
+        self._pair = Pair(service) if settings.pairs else None
         self._has_sessions = settings.sessions != "stateless"
         self._ending = False
         self._thread = get_ident()
@@ -125,7 +135,7 @@ class Endpoint:
         self._patience.begin(task)
         try:
             try:
-                await self._serve(scope["method"], Head(scope["headers"]), response, receive)
+                await self._serve(scope, Head(scope["headers"]), response, receive)
             finally:
                 self._patience.end(task)
         except TurnedAway as away:
@@ -145,7 +155,7 @@ class Endpoint:
             if not response.begun:
                 await response.json(500, failure(UNSET, told))
 
-    async def _serve(self, verb: str, head: Head, response: Response, receive: Receive) -> None:
+    async def _serve(self, scope: Scope, head: Head, response: Response, receive: Receive) -> None:
         refusal = self._doors.refusal(head)
         if refusal is not None:
             raise TurnedAway(refusal)
@@ -153,20 +163,25 @@ class Endpoint:
             response.headers += cors(head["origin"])
         if self._ending:
             raise TurnedAway(refused(503, _ENDS, retry_after="1", connection="close"))
-        guard = self._settings.guard
-        if verb == "POST":
-            principal = None if guard is None else await _principal(guard, head)
-            await self._post(head, principal, response, receive)
-        elif verb == "OPTIONS":
+        verb = scope["method"]
+        if verb == "OPTIONS":
             response.headers += preflight(head.get("access-control-request-headers", ""))
             await response.empty(204)
+            return
+        guard = self._settings.guard
+        principal = None if guard is None else await _principal(guard, head)
+        if self._pair is not None and scope["path"].endswith(PAIR):
+            await self._pair.serve(scope, head, principal, response, receive)
+        elif verb == "POST":
+            await self._post(head, principal, response, receive)
         elif verb in ("GET", "DELETE") and self._has_sessions and not head.stateless:
-            principal = None if guard is None else await _principal(guard, head)
             live = await self._session(head, principal)
             if verb == "GET":
+                await self._relay.open()
                 await self._listening.serve(head, live, response, receive)
             else:
                 await self._sessions.end(live.id)
+                await self._relay.tell(live.id, None)
                 await response.empty(204)
         else:
             allowed = "GET, POST, DELETE" if self._has_sessions else "POST"
@@ -194,11 +209,12 @@ class Endpoint:
         if type(event) is Running:
             await self._call(event, peer, live, head, response, receive)
         else:
-            await self._other(event, live, head, response, receive)
+            await self._other(event, body, live, head, response, receive)
 
     async def _other(
         self,
         event: events.Event,
+        body: bytes,
         live: Live | None,
         head: Head,
         response: Response,
@@ -213,7 +229,8 @@ class Endpoint:
         elif isinstance(event, events.Answer) and head.stateless:
             raise TurnedAway(refused(400, "nothing was asked of you: send requests only"))
         else:
-            self._note(event, live)
+            if live is not None and not self._note(event, live):
+                await self._relay.tell(live.id, body)
             await response.empty(202)
 
     async def _whom(
@@ -223,7 +240,10 @@ class Endpoint:
         opens = _opens(decoded)
         id_ = head.text(SESSION)
         if id_ is not None and self._has_sessions:
-            live = await self._sessions.find(id_, principal)
+            live = self._sessions.here(id_, principal)
+            if live is None:
+                await self._relay.open()
+                live = await self._sessions.find(id_, principal)
             if live is not None:
                 return live, live.peer
             if not opens:
@@ -293,6 +313,7 @@ class Endpoint:
             reply.take()  # nobody can be told anything yet
             await reply.changed()
         if self._has_sessions and peer.session.state == OPEN:
+            await self._relay.open()
             live = await self._sessions.open(peer)
             response.headers.append((SESSION, live.id.encode()))
         await self._answering.at_once(reply, response, None, stateless=False)
@@ -316,18 +337,29 @@ class Endpoint:
             elif isinstance(event, events.Reply):
                 array.answer(event.frame, event.error)
             else:
-                self._note(event, live)
+                if live is not None:
+                    self._note(event, live)
                 array.answer(None, None)
         await self._answer(asked, reply, response, receive, live)
         if live is not None:
             await self._sessions.save(live)
 
-    def _note(self, event: events.Event, live: Live | None) -> None:
-        """A message that is not answered."""
-        if isinstance(event, events.Cancel) and live is not None:
-            self._driver.cancel((live.id, event.id))
-        elif isinstance(event, events.Answer) and live is not None:
-            self._driver.settle(live.session, event)
+    def _note(self, event: events.Event, live: Live) -> bool:
+        """A message that is not answered. Does it concern anything here?"""
+        if isinstance(event, events.Cancel):
+            return self._driver.cancel((live.id, event.id))
+        if isinstance(event, events.Answer):
+            return self._driver.settle(live.session, event)
+        return True
+
+    def _told(self, told: Told) -> None:
+        """Another process was told something that may concern a session of ours."""
+        if told.message is None:
+            self._sessions.drop(told.session)
+            return
+        live = self._sessions.in_use(told.session)
+        if live is not None:
+            self._note(live.peer.receive(told.message), live)
 
     async def _session(self, head: Head, principal: str | None) -> Live:
         id_ = head.text(SESSION)
@@ -355,6 +387,8 @@ class Endpoint:
         self._ending = True
         self._driver.closing.set()
         self._listening.end()
+        if self._pair is not None:
+            self._pair.end()
 
     @property
     def busy(self) -> bool:
@@ -369,6 +403,7 @@ class Endpoint:
         """End: streams complete, calls get a moment."""
         self.end_streams()
         self._leave()
+        await self._relay.close()
         await self._driver.close(self._limits.finish_seconds)
         self._patience.close()
         if self._service.lifespan is not None:

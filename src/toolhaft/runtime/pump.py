@@ -28,7 +28,7 @@ P = ParamSpec("P")
 
 
 def beside(
-    task: "asyncio.Task[Any]", action: Callable[P, None], *args: P.args, **kwargs: P.kwargs
+    task: "asyncio.Task[Any]", action: Callable[P, object], *args: P.args, **kwargs: P.kwargs
 ) -> None:
     """Do something in the middle of a task as if outside of it, where a pump can begin coroutines
     at once."""

@@ -125,23 +125,33 @@ class Sessions:
         await self.save(live)
         return live
 
+    def in_use(self, id_: str) -> Live | None:
+        """A session by its id, whoever it belongs to, if it is in use here."""
+        return self._live.get(id_)
+
     def here(self, id_: str, principal: str | None) -> Live | None:
         """A session by its id, for whom it belongs to, if it is in use here."""
         live = self._live.get(id_)
         if live is None or live.session.caller.principal != principal:
             return None
-        live.used = self._clock()
+        live.used = now = self._clock()
+        if now - live.saved > self._seconds / 4:
+            return None  # `find` sees to it that it lives on in the store, too
         self._live.move_to_end(id_)
         return live
 
     async def find(self, id_: str, principal: str | None) -> Live | None:
         """A session by its id, for whom it belongs to, wherever it was used before."""
         self.expire()
-        live = self.here(id_, principal)
-        if live is None and id_ not in self._live:
-            live = await self._recall(id_, principal)
-        if live is not None and live.used - live.saved > self._seconds / 4:
-            await self.save(live)  # so that it lives on in the store, too
+        live = self._live.get(id_)
+        if live is None:
+            return await self._recall(id_, principal)
+        if live.session.caller.principal != principal:
+            return None
+        live.used = self._clock()
+        self._live.move_to_end(id_)
+        if live.used - live.saved > self._seconds / 4:
+            await self.save(live)
         return live
 
     async def save(self, live: Live) -> None:

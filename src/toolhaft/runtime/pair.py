@@ -1,0 +1,113 @@
+"""The transport of 2024-11-05: one stream on which everything comes, one address to post to.
+
+The client opens the stream and is told where to post. Whatever it posts is answered on the stream.
+"""
+
+import asyncio
+import secrets
+from threading import get_ident
+from urllib.parse import parse_qs
+
+from ..protocol.http import Head, refused, takes, unreadable
+from ..protocol.sse import KEEP_ALIVE, endpoint, event
+from .answering import watch
+from .connection import Connection
+from .pump import beside
+from .reading import TurnedAway, whole
+from .reply import Reply
+from .response import Receive, Response, Scope
+from .service import Service, connected
+
+
+class Pair:
+    """The streams of a service's clients, by the name under which they post."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._limits = service.limits
+        self._loop = asyncio.get_running_loop()
+        self._open: dict[str, tuple[Connection, Reply, str | None]] = {}
+
+    async def serve(
+        self,
+        scope: Scope,
+        head: Head,
+        principal: str | None,
+        response: Response,
+        receive: Receive,
+    ) -> None:
+        """Answer a request.
+
+        Raises:
+            TurnedAway: there is no such stream, or no more may be opened.
+        """
+        if scope["method"] == "GET":
+            if not takes(head.raw.get(b"accept"), b"text/event-stream"):
+                raise TurnedAway(refused(406, "Accept must have text/event-stream"))
+            if len(self._open) >= self._limits.streams:
+                raise TurnedAway(refused(503, "too many streams are open", retry_after="5"))
+            await self._stream(scope["path"], principal, response, receive)
+        elif scope["method"] == "POST":
+            await self._post(scope, head, principal, response, receive)
+        else:
+            raise TurnedAway(refused(405, "GET the stream, POST messages", allow="GET, POST"))
+
+    async def _stream(
+        self, path: str, principal: str | None, response: Response, receive: Receive
+    ) -> None:
+        response.patience.end(response.task)
+        reply = Reply(self._loop, get_ident(), self._limits.waiting_bytes)
+        reply.writer = response.task
+        watcher = self._loop.create_task(watch(receive, reply))
+        name = secrets.token_urlsafe(32)
+        try:
+            async with connected(
+                self._service, reply.send, drained=reply.drained, throttle=reply.throttle
+            ) as connection:
+                self._open[name] = (connection, reply, principal)
+                await response.begin()
+                await response.write(endpoint(f"{path}?session={name}"))
+                await self._pass_on(reply, response)
+        except asyncio.CancelledError:
+            if not reply.cut:
+                raise
+            response.task.uncancel()
+        finally:
+            self._open.pop(name, None)
+            reply.discard()
+            watcher.cancel()
+
+    async def _pass_on(self, reply: Reply, response: Response) -> None:
+        while not (reply.gone or reply.over):
+            came = await reply.changed(self._limits.quiet_seconds)
+            frames = reply.take()
+            if frames or not came:
+                await response.write(b"".join(map(event, frames)) or KEEP_ALIVE)
+        if reply.over:
+            await response.write(b"", last=True)
+
+    async def _post(
+        self,
+        scope: Scope,
+        head: Head,
+        principal: str | None,
+        response: Response,
+        receive: Receive,
+    ) -> None:
+        names = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("session", [])
+        connection, _, owner = self._open.get("".join(names), (None, None, None))
+        if connection is None or owner != principal:
+            raise TurnedAway(refused(404, "there is no such stream (any more): GET a new one"))
+        most = self._limits.message_bytes
+        # Clients of that time take no streams as the answer to a POST.
+        refusal = unreadable(head, most, streams=False)
+        if refusal is not None:
+            raise TurnedAway(refusal)
+        body = await whole(await receive(), receive, most)
+        beside(response.task, connection.receive, body)
+        await response.empty(202)
+
+    def end(self) -> None:
+        """Let everybody go."""
+        for _, reply, _ in self._open.values():
+            reply.close()
