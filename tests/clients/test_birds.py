@@ -1,7 +1,9 @@
-"""The expert for birds is asked by the clients of `mcp` and `fastmcp`, in both eras, over stdio."""
+"""The expert for birds asks clients of `mcp` and `fastmcp`, in both eras, over stdio and HTTP."""
 
 import runpy
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from fastmcp.client.transports import StdioTransport
 from mcp import StdioServerParameters
 from mcp.types import ElicitResult
+from tests.conformance.suite import served
 
 from toolhaft import Declined
 from toolhaft.testing import in_both_eras
@@ -71,41 +74,62 @@ def test_menus_are_menus_and_all_else_is_yes_or_no() -> None:
     assert set(MENUS) == {"size", "flight", "flight_profile", "tail"}
 
 
-@pytest.mark.parametrize("bird", ["barn_swallow", "california_condor", None])
-@pytest.mark.parametrize("mode", ERAS)
+@contextmanager
+def over(transport: str, tmp_path: Path) -> Iterator[str | None]:
+    """The address of the example over HTTP, or none: then the client starts it over stdio."""
+    if transport == "stdio":
+        yield None
+        return
+    with served([sys.executable, *COMMAND, "--http", "127.0.0.1:{port}"], tmp_path) as it:
+        yield it.url
+
+
+everywhere = pytest.mark.parametrize("transport", ["stdio", "http"])
+every_era = pytest.mark.parametrize("mode", ERAS)
+every_bird = pytest.mark.parametrize("bird", ["barn_swallow", "california_condor", None])
+
+
+@everywhere
+@every_era
+@every_bird
 @pytest.mark.filterwarnings(OLD_METHODS)
-async def test_the_client_of_mcp_is_asked(mode: str, bird: str | None) -> None:
+async def test_the_client_of_mcp_is_asked(
+    mode: str, bird: str | None, transport: str, tmp_path: Path
+) -> None:
     async def elicited(_context: Any, params: Any) -> ElicitResult:
         found = answer(bird, params.message)
         if found is None:
             return ElicitResult(action="decline")
         return ElicitResult(action="accept", content={"value": found})
 
-    parameters = StdioServerParameters(command=sys.executable, args=COMMAND, cwd=ROOT)
-    async with mcp.Client(
-        parameters, mode=mode, read_timeout_seconds=20, elicitation_callback=elicited
-    ) as client:
-        result = await client.call_tool("identify_bird", {})
+    stdio = StdioServerParameters(command=sys.executable, args=COMMAND, cwd=ROOT)
+    with over(transport, tmp_path) as url:
+        async with mcp.Client(
+            url or stdio, mode=mode, read_timeout_seconds=20, elicitation_callback=elicited
+        ) as client:
+            result = await client.call_tool("identify_bird", {})
 
     assert result.content[0].text == (NONE if bird is None else f"Identified bird: {bird}")
 
 
-@pytest.mark.parametrize("bird", ["barn_swallow", "california_condor", None])
-@pytest.mark.parametrize("mode", ERAS)
+@everywhere
+@every_era
+@every_bird
 @pytest.mark.filterwarnings(OLD_METHODS)
-async def test_the_client_of_fastmcp_is_asked(mode: str, bird: str | None) -> None:
+async def test_the_client_of_fastmcp_is_asked(
+    mode: str, bird: str | None, transport: str, tmp_path: Path
+) -> None:
     async def elicited(message: str, _kind: Any, _params: Any, _context: Any) -> Any:
         found = answer(bird, message)
         if found is None:
             return ElicitResult(action="decline")
         return {"value": found}
 
-    transport = StdioTransport(
-        command=sys.executable, args=COMMAND, cwd=str(ROOT), keep_alive=False
-    )
-    async with fastmcp.Client(
-        transport, mode=mode, timeout=20, elicitation_handler=elicited
-    ) as client:
-        result = await client.call_tool("identify_bird", {})
+    stdio = StdioTransport(command=sys.executable, args=COMMAND, cwd=str(ROOT), keep_alive=False)
+    with over(transport, tmp_path) as url:
+        async with fastmcp.Client(
+            url or stdio, mode=mode, timeout=20, elicitation_handler=elicited
+        ) as client:
+            result = await client.call_tool("identify_bird", {})
 
     assert result.content[0].text == (NONE if bird is None else f"Identified bird: {bird}")

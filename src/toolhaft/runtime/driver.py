@@ -346,7 +346,9 @@ class Driver:
     def leave(self, call: Call) -> None:
         """Answer a call that makes way and takes too long to."""
         assert isinstance(call, Running)
+        asking = call.asking
         self._end(call, b"", None)
+        call.asking = asking  # the function goes on, and has still to know that it makes way
 
     def settle(self, session: Era, answer: Answer) -> bool:
         """A client has answered a question of ours. From any thread. Was it asked here?"""
@@ -387,8 +389,11 @@ class Driver:
         if descriptors.forked:  # by the tool; the other process is the server
             os._exit(0)
         running.over = True
-        if running.asking is not None and running.asking.suspended and frame is not None:
-            frame, error = running.asking.answer()
+        asking = running.asking
+        if asking is not None:
+            running.asking = None  # which knows its call: nobody else would part the two
+            if asking.suspended and frame is not None:
+                frame, error = asking.answer()
         # Whoever takes it out gives its answer: this thread, or the loop that cancels it meanwhile.
         calls, key = self._calls, running.key
         if calls.get(key) is running and calls.pop(key, None) is running:
