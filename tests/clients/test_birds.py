@@ -1,5 +1,6 @@
 """The expert for birds asks clients of `mcp` and `fastmcp`, in both eras, over stdio and HTTP."""
 
+import os
 import runpy
 import sys
 from collections.abc import Iterator
@@ -102,7 +103,9 @@ async def test_the_client_of_mcp_is_asked(
             return ElicitResult(action="decline")
         return ElicitResult(action="accept", content={"value": found})
 
-    stdio = StdioServerParameters(command=sys.executable, args=COMMAND, cwd=ROOT)
+    stdio = StdioServerParameters(
+        command=sys.executable, args=COMMAND, cwd=ROOT, env=dict(os.environ)
+    )
     with over(transport, tmp_path) as url:
         async with mcp.Client(
             url or stdio, mode=mode, read_timeout_seconds=20, elicitation_callback=elicited
@@ -125,7 +128,9 @@ async def test_the_client_of_fastmcp_is_asked(
             return ElicitResult(action="decline")
         return {"value": found}
 
-    stdio = StdioTransport(command=sys.executable, args=COMMAND, cwd=str(ROOT), keep_alive=False)
+    stdio = StdioTransport(
+        command=sys.executable, args=COMMAND, cwd=str(ROOT), env=dict(os.environ), keep_alive=False
+    )
     with over(transport, tmp_path) as url:
         async with fastmcp.Client(
             url or stdio, mode=mode, timeout=20, elicitation_handler=elicited
