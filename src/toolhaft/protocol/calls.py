@@ -179,7 +179,7 @@ class Exchange(Protocol):
         """Do something in a moment, and only once for a key. From any thread."""
         ...
 
-    async def drain(self) -> None:
+    def drain(self) -> Awaitable[None]:
         """Wait until the client has read enough of what was sent."""
         ...
 

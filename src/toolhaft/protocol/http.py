@@ -62,7 +62,7 @@ class Head(Mapping[str, str]):
             self._join(fields)
         # The revision that the header names, or that silence stands for; None is one that nobody
         # knows.
-        self.revision = revision = _named(raw.get(VERSION))
+        self.revision = revision = _REVISIONS.get(raw.get(VERSION)) or _named(raw[VERSION])
         # Does the request say that it belongs to the era without a handshake? A version that nobody
         # knows is newer than us, and so are its rules.
         self.stateless = revision is None or not revision.handshake
@@ -124,13 +124,14 @@ class Head(Mapping[str, str]):
 
 
 _NONE: Final[frozenset[bytes]] = frozenset()
-_REVISIONS: Final = {date.encode(): revision for date, revision in REVISIONS.items()}
+_REVISIONS: Final[dict[bytes | None, Revision]] = {
+    None: DEFAULT_HANDSHAKE,
+    **{date.encode(): revision for date, revision in REVISIONS.items()},
+}
 
 
-def _named(version: bytes | None) -> Revision | None:
-    if version is None:
-        return DEFAULT_HANDSHAKE
-    return _REVISIONS.get(version) or _REVISIONS.get(version.strip(b" \t"))
+def _named(version: bytes) -> Revision | None:
+    return _REVISIONS.get(version.strip(b" \t"))
 
 
 def compare(name: str, sent: str | None, expected: str) -> None:
@@ -203,7 +204,7 @@ class Doors:
     def refusal(self, head: Head) -> Refused | None:
         """Why a request is not let in, if it is not."""
         raw = head.raw
-        if len(raw) > MOST_HEADERS or sum(map(len, raw.values())) > LONGEST_HEADERS:
+        if len(raw) > MOST_HEADERS or len(b"".join(raw.values())) > LONGEST_HEADERS:
             return refused(
                 431, f"at most {MOST_HEADERS} headers of {LONGEST_HEADERS} bytes are read"
             )
@@ -273,16 +274,13 @@ def preflight(asked: str) -> Fields:
 def unreadable(head: Head, most: int, *, streams: bool = True) -> Refused | None:
     """Why a body is not even read, if it is not: its kind, its size, who knows where it ends, or
     because the client does not take the answer, which may be a stream."""
-    raw = head.raw
-    media = _media_refusal(raw.get(b"content-type"), raw.get(b"accept") if streams else None)
-    if media is not None:
-        return media
-    if b"content-encoding" in raw and raw[b"content-encoding"] != b"identity":
-        return refused(415, "send the body as it is, without Content-Encoding")
-    length = raw.get(b"content-length")
-    if length is None:
-        return None
-    if b"transfer-encoding" in raw:
+    get = head.raw.get
+    accept = get(b"accept") if streams else None
+    refusal = _kind_refusal(get(b"content-type"), accept, get(b"content-encoding"))
+    length = get(b"content-length")
+    if refusal is not None or length is None:
+        return refusal
+    if get(b"transfer-encoding") is not None:
         return refused(
             400, "send Content-Length or Transfer-Encoding, not both", connection="close"
         )
@@ -297,8 +295,12 @@ def too_long(most: int) -> Refused:
 
 
 @lru_cache(256)
-def _media_refusal(sent: bytes | None, accept: bytes | None) -> Refused | None:
+def _kind_refusal(
+    sent: bytes | None, accept: bytes | None, encoding: bytes | None
+) -> Refused | None:
     """Is it JSON that is sent, and does the client take both forms of an answer?"""
+    if encoding is not None and encoding.strip().lower() != b"identity":
+        return refused(415, "send the body as it is, without Content-Encoding")
     if _essence(sent or b"") != b"application/json":
         told = shown((sent or b"").decode("latin-1"))
         return refused(415, f"Content-Type must be application/json, not {told}")

@@ -84,7 +84,13 @@ class Peer:
         """What a frame means that was decoded before. Over HTTP its headers are compared with it.
         Never raises."""
         if type(decoded) is Message:
-            return self._event(decoded, principal, head)
+            id_, method = decoded.id, decoded.method
+            if id_ is UNSET or method is UNSET:
+                return _other(decoded)
+            try:
+                return self._call(id_, method, decoded.params, principal, head)
+            except McpError as error:
+                return Reply(failure(id_, error), error)
         if type(decoded) is Fault:
             return _fault(decoded)
         return self._batch(cast(list[Raw], decoded), principal)
@@ -97,21 +103,7 @@ class Peer:
         if len(items) > _LARGEST_BATCH:
             return _refused(f"a batch holds at most {_LARGEST_BATCH} messages")
         parts = map(decode_part, items)
-        return Batch(
-            [
-                _fault(part) if isinstance(part, Fault) else self._event(part, principal, None)
-                for part in parts
-            ]
-        )
-
-    def _event(self, message: Message, principal: str | None, head: Head | None) -> Single:
-        id_, method = message.id, message.method
-        if id_ is UNSET or method is UNSET:
-            return _other(message)
-        try:
-            return self._call(id_, method, message.params, principal, head)
-        except McpError as error:
-            return Reply(failure(id_, error), error)
+        return Batch([cast(Single, self.take(part, principal)) for part in parts])
 
     def _call(
         self,

@@ -12,6 +12,7 @@ from typing import Protocol
 from ..protocol.http import status_of
 from ..protocol.limits import Limits
 from ..protocol.ports import Store
+from ..protocol.sse import event
 from .driver import Driver
 from .reply import Reply
 from .response import Receive, Response
@@ -47,10 +48,15 @@ class Answering:
         """The answer of a call that is over already."""
         final = reply.final
         if reply.frames:
+            frames = reply.take()
+            if final is not None:
+                frames.append(final)
+            if live is None:
+                await response.events(b"".join(map(event, frames)))
+                return
             stream = Stream(response)
-            if live is not None:
-                live.keep(stream, self._store, self._limits)
-            await stream.send_all([*reply.take(), *([final] if final is not None else [])])
+            live.keep(stream, self._store, self._limits)
+            await stream.send_all(frames)
         elif final is None:  # it was cancelled
             await response.empty(202)
         elif reply.error is None:

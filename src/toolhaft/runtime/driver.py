@@ -69,18 +69,19 @@ class Running(Call, eq=False, kw_only=True):
         # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
         # progress: it "MUST stop after completion".
         if not self.over and self.line is not None:
-            self.line.send(notice(method, params, self.caller.revision))
+            line = self.line
+            line.send(notice(method, params, self.caller.revision))
             if not self._driver.is_here:
-                self.line.throttle()
+                line.throttle()
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
         """Do something in a moment, and only once for a key. From any thread."""
         self._driver.soon((self, key), action)
 
-    async def drain(self) -> None:
+    def drain(self) -> Awaitable[None]:
         """Wait until the client has read enough of what was sent."""
-        if self.line is not None:
-            await self.line.drained()
+        assert self.line is not None, "a call has a line"
+        return self.line.drained()
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
         """Put questions to the client, all at once, and wait for the answers."""

@@ -37,7 +37,7 @@ from .driver import Driver, Running
 from .listening import Listening
 from .pair import Pair
 from .patience import Patience, Stalled
-from .pump import beside
+from .pump import enter, leave
 from .reading import ClientIsGone, TurnedAway, whole
 from .relay import Relay, Told
 from .reply import Reply
@@ -114,6 +114,8 @@ class Endpoint:
         )
         self._relay = Relay(bus, f"toolhaft/{service.name}", self._told)
         self._pair = Pair(service) if settings.pairs else None
+        # Nothing is to be known of a request but what it says.
+        self._is_plain = settings.guard is None and not settings.pairs
         self._has_sessions = settings.sessions != "stateless"
         self._ending = False
         self._thread = get_ident()
@@ -135,7 +137,12 @@ class Endpoint:
         self._patience.begin(task)
         try:
             try:
-                await self._serve(scope, Head(scope["headers"]), response, receive)
+                head = Head(scope["headers"])
+                self._admit(head, response)
+                if scope["method"] == "POST" and self._is_plain:
+                    await self._post(head, None, response, receive)
+                else:
+                    await self._serve(scope, head, response, receive)
             finally:
                 self._patience.end(task)
         except TurnedAway as away:
@@ -155,7 +162,7 @@ class Endpoint:
             if not response.begun:
                 await response.json(500, failure(UNSET, told))
 
-    async def _serve(self, scope: Scope, head: Head, response: Response, receive: Receive) -> None:
+    def _admit(self, head: Head, response: Response) -> None:
         refusal = self._doors.refusal(head)
         if refusal is not None:
             raise TurnedAway(refusal)
@@ -163,6 +170,8 @@ class Endpoint:
             response.headers += cors(head["origin"])
         if self._ending:
             raise TurnedAway(refused(503, _ENDS, retry_after="1", connection="close"))
+
+    async def _serve(self, scope: Scope, head: Head, response: Response, receive: Receive) -> None:
         verb = scope["method"]
         if verb == "OPTIONS":
             response.headers += preflight(head.get("access-control-request-headers", ""))
@@ -270,9 +279,15 @@ class Endpoint:
         stateless = not call.caller.revision.handshake
         reply = Reply(self.loop, self._thread, self._limits.waiting_bytes)
         self._prepare(call, live, head)
-        beside(response.task, self._driver.start, call, reply)
+        leave(response.task)
+        try:
+            self._driver.start(call, reply)
+        finally:
+            enter(response.task)
         if live is None and call.method == "initialize":
             await self._open(peer, reply, response)
+        elif reply.over and reply.error is None and reply.final and not reply.frames:
+            await response.json(200, reply.final)
         elif reply.over:
             await self._answering.at_once(reply, response, live, stateless=stateless)
         else:
@@ -333,7 +348,9 @@ class Endpoint:
             if isinstance(event, Running):
                 self._prepare(event, live, head)
                 asked.keys.append(event.key)
-                beside(response.task, self._driver.start, event, array)
+                leave(response.task)
+                self._driver.start(event, array)
+                enter(response.task)
             elif isinstance(event, events.Reply):
                 array.answer(event.frame, event.error)
             else:

@@ -1,5 +1,6 @@
 """The way from a call to its client."""
 
+from collections.abc import Awaitable
 from typing import Protocol
 
 from ..errors import McpError
@@ -20,7 +21,7 @@ class Line(Protocol):
         """For tool threads, after they have sent: wait while the client does not read."""
         ...
 
-    async def drained(self) -> None:
+    def drained(self) -> Awaitable[None]:
         """Wait until the client has read enough of what was sent."""
         ...
 

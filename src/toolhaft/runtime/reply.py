@@ -6,6 +6,7 @@ with the first message that comes before the answer.
 
 import asyncio
 import threading
+from collections.abc import Awaitable, Generator
 from threading import get_ident
 from typing import Any, Final
 
@@ -15,6 +16,16 @@ from ..errors import McpError
 
 # A client that is behind by so many times what may wait, and is sent still more, does not read.
 _PATIENCE: Final = 8
+
+
+class Ready:
+    """Nothing to wait for, at less than the price of a coroutine."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        return iter(())  # type: ignore[return-value]
+
+
+READY: Final = Ready()
 
 
 class Reply(Struct, eq=False):
@@ -51,7 +62,8 @@ class Reply(Struct, eq=False):
         if not self.cut:
             self.frames.append(frame)
             self._size += len(frame)
-            self._wake()
+            if self._waiter is not None or get_ident() != self._thread:
+                self._wake()
 
     def answer(self, frame: bytes | None, error: McpError | None) -> None:
         """The end of the call."""
@@ -69,8 +81,11 @@ class Reply(Struct, eq=False):
         if self.is_full:
             self._roomy.wait()
 
-    async def drained(self) -> None:
+    def drained(self) -> Awaitable[None]:
         """Wait until the client has read enough of what was sent."""
+        return self._drained() if self.is_full else READY
+
+    async def _drained(self) -> None:
         while self.is_full:
             if self._room is None:
                 self._room = []
