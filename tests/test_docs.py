@@ -15,7 +15,8 @@ from typing import Annotated, Any
 import pytest
 from tests.http.asgi import Client, SessionClient, StatelessClient, lifespan, request
 
-from toolhaft import Depends, Limits, Listener, Server
+from toolhaft import Declined, Depends, Limits, Listener, Server
+from toolhaft.testing import in_both_eras, play
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "docs/examples").glob("*.py"))
@@ -779,6 +780,55 @@ async def test_what_a_stranger_is_told(headers: dict[str, str], status: int) -> 
 
     assert refused.status == status
     assert_shown("docs/http.md", refused.json["error"]["message"])
+
+
+async def test_asking() -> None:
+    pizzeria = load("asking").server
+    answers = {"Which size?": "s", "2 pizzas at table 4?": True}
+    ordered = await in_both_eras(pizzeria, "order", {"count": 2}, answers=answers)
+    declined = await in_both_eras(pizzeria, "order", {"count": 2}, answers=lambda *_: Declined())
+
+    assert ordered.text == "2 pizzas, SMALL, at table 4."
+    assert ordered.rounds == 3
+    assert declined.text == "Nothing was ordered."
+
+
+async def test_together() -> None:
+    travel = load("together").server
+    ann = {"name": "Ann", "age": 33}
+    folders = {"roots": [{"uri": "file:///home"}]}
+    booked = await in_both_eras(
+        travel, "book", answers={"Who travels?": ann, "roots/list": folders}
+    )
+    compared = await in_both_eras(travel, "compare", answers=lambda *_: "1")
+    reserved = await in_both_eras(
+        travel, "reserve", answers={"Which seat?": "4A", "Coach?": Declined()}
+    )
+
+    assert "name='Ann', age=33, meals='any'" in booked.text
+    assert (booked.rounds, compared.rounds, reserved.rounds) == (2, 2, 2)
+    assert compared.text == "Accepted(value='1') Accepted(value='1')"
+    assert compared.questions[0]["params"]["requestedSchema"]["properties"]["value"]["oneOf"] == [
+        {"const": "1", "title": "First class"},
+        {"const": "2", "title": "Second class"},
+    ]
+    assert reserved.text == "4A in coach 1"
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+async def test_rounds(revision: str) -> None:
+    numbers = iter((3, 5, 7))
+    guessed = await play(
+        load("rounds").server, "guess", answers=lambda *_: next(numbers), revision=revision
+    )
+
+    assert guessed.text == "Right, after 3 tries."
+
+
+def test_asking_says_first_what_matters_most() -> None:
+    first_screen = page("docs/asking.md")[:400]
+
+    assert "Ask first, act after; what has to be done in between is a step." in first_screen
 
 
 # Tables

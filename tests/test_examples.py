@@ -42,6 +42,7 @@ def lines_of(output: str, mark: str) -> list[dict[str, Any]]:
 
 def test_there_is_no_example_that_is_not_tested() -> None:
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == {
+        "birds.py",
         "cart.py",
         "demo.py",
         "everything.py",  # in tests/conformance

@@ -15,10 +15,12 @@ from .errors import (
 )
 from .features.asking import (
     Accepted,
+    Ask,
     Cancelled,
     Declined,
     Elicit,
     ElicitUrl,
+    InputRequired,
     Roots,
     Sample,
     Sampled,
@@ -43,6 +45,7 @@ from .types.wire import Icon
 
 __all__ = [
     "Accepted",
+    "Ask",
     "Audio",
     "Cache",
     "Cancelled",
@@ -59,6 +62,7 @@ __all__ = [
     "Header",
     "Icon",
     "Image",
+    "InputRequired",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",

@@ -13,7 +13,7 @@ Only `ping` is answered in NEW. In OPENING and in OPEN everything is.
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Raw, Struct
 
 from ..errors import InternalError, InvalidRequest, ToolError
 from ..jsonrpc import Id, encode, request
@@ -68,6 +68,9 @@ class Session:
     """One client of this era, as plain data."""
 
     __slots__ = ("asked", "caller", "changed", "data", "id", "interests", "reachable", "state")
+
+    # What a call has to remember does not leave the process.
+    hides = True
 
     def __init__(self, id_: str | None = None) -> None:
         # Where the client has to name it; over stdio there is one client, and no need.
@@ -205,6 +208,8 @@ class Session:
 
 def _frame(id_: Id, question: Question, revision: Revision) -> bytes:
     params = question.params
+    if isinstance(params, Raw):
+        return request(id_, question.method, bytes(params))
     if isinstance(params, ElicitUrlParams):
         params = msgspec.structs.replace(params, elicitation_id=str(id_))
     return request(id_, question.method, encode(lowered(params, revision)))

@@ -76,3 +76,10 @@ class Bus(Protocol):
 
 # Who is behind a request, by its headers; raises `Unauthorized` to turn it away.
 Guard: TypeAlias = Callable[[Mapping[str, str]], "str | Awaitable[str | None] | None"]
+
+
+class Cipher(Protocol):
+    """Hides what a client carries for us."""
+
+    def encrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes, /) -> bytes: ...
+    def decrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes, /) -> bytes: ...

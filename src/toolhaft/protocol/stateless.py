@@ -7,7 +7,7 @@ is stamped on each result.
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from ..errors import (
     BadEnvelope,
@@ -94,6 +94,11 @@ class Stateless:
         self._stamp = self._TYPE + signed
         self._asking_stamp = self._ASKING_TYPE + signed
 
+    @property
+    def hides(self) -> bool:
+        """Can a client not read what it carries for us?"""
+        return self._seal is not None and self._seal.hides
+
     def resume(self, call: Call) -> None:
         """Take in what came with the call: our state, and answers.
 
@@ -177,4 +182,5 @@ def _request(question: Question, revision: Revision) -> InputRequest:
     params = question.params
     if params == ListRootsParams():
         return InputRequest(question.method)
-    return InputRequest(question.method, lowered(params, revision))
+    known = params if isinstance(params, Raw) else lowered(params, revision)
+    return InputRequest(question.method, known)

@@ -102,6 +102,7 @@ class Endpoint:
             most_calls=limits.all_calls,
             mask=service.mask,
             answer_seconds=limits.answer_seconds,
+            store=store,
         )
         self._answering = Answering(self._driver, store, limits)
         self._listening = Listening(self._driver, self._answering, self._all, store, limits)

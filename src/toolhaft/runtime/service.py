@@ -9,7 +9,7 @@ from ..protocol.handshake import Session
 from ..protocol.interests import Listener
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
-from ..protocol.ports import LifespanState
+from ..protocol.ports import LifespanState, Store
 from ..protocol.stateless import Stateless
 from ..types.wire import Implementation
 from .connection import Connection
@@ -33,6 +33,8 @@ class Service(Protocol):
     lifespan: LifespanState | None
     lane: Lane
 
+    @property
+    def store(self) -> Store: ...
     @property
     def changes(self) -> Audience: ...
     @property
@@ -59,6 +61,7 @@ async def connected(
         most_calls=limits.calls,
         mask=service.mask,
         answer_seconds=limits.answer_seconds,
+        store=service.store,
     )
     connection = Connection(
         Peer(service.info, session=session, stateless=service.stateless, call=Running),
