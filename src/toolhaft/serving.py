@@ -115,7 +115,7 @@ class Serving:
 
     def _own_hosts(self) -> list[str]:
         if isinstance(self._where, UnixPath):  # whoever can open it is let in, by any name
-            return ["*"]
+            return ["*", *LOOPBACK]
         if self._where.is_everywhere:
             return list(LOOPBACK)
         host = self._where.host

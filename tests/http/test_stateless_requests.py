@@ -396,7 +396,17 @@ async def test_no_session_is_minted() -> None:
     assert [answer.headers.get("mcp-session-id") for answer in answers] == [None, None]
 
 
-@pytest.mark.parametrize("sessions", ["auto", "stateful", "stateless"])
+async def test_where_every_client_has_a_session_one_without_is_told_to_begin_one() -> None:
+    answer = await new_client(sessions="stateful").tool("echo", text="x")
+
+    assert (answer.status, answer.code) == (400, -32022)
+    assert answer.json["error"]["data"] == {
+        "requested": "2026-07-28",
+        "supported": ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
+    }
+
+
+@pytest.mark.parametrize("sessions", ["auto", "stateless"])
 async def test_the_id_of_a_session_is_not_looked_at(sessions: Any) -> None:
     client = new_client(sessions=sessions)
     client.headers["mcp-session-id"] = "nobody's"

@@ -467,11 +467,11 @@ async def test_news_that_were_sent_and_not_heard_come_again() -> None:
 
 
 @pytest.mark.parametrize("last", ["5-1", "999999999999999999-0", "0-0"])
-async def test_an_event_that_nobody_knows_is_404(last: str) -> None:
+async def test_an_event_that_nobody_knows_is_400(last: str) -> None:
     client = await shaken(new_server())
     answer = await client.listen(last_event_id=last).answer()
 
-    assert (answer.status, answer.code) == (404, -32600)
+    assert (answer.status, answer.code) == (400, -32600)
 
 
 @pytest.mark.parametrize("last", ["", "x", "1", "1-", "-1", "1-x", "1-1-1", "²-1", "1-" + "9" * 30])
@@ -487,12 +487,12 @@ async def test_what_is_no_id_of_ours_is_400(last: str) -> None:
     assert (answer.status, answer.code) == (400, -32600)
 
 
-async def test_an_event_that_was_not_sent_yet_is_404() -> None:
+async def test_an_event_that_was_not_sent_yet_is_400() -> None:
     client, _, last = await broken(new_server())
     number = str(last.id).partition("-")[0]
     answer = await client.listen(last_event_id=f"{number}-99").answer()
 
-    assert answer.status == 404
+    assert answer.status == 400
 
 
 async def test_another_session_cannot_hear_a_stream() -> None:
@@ -502,10 +502,10 @@ async def test_another_session_cannot_hear_a_stream() -> None:
     await stranger.shake()
     answer = await stranger.listen(last_event_id=last.id).answer()
 
-    assert answer.status == 404
+    assert answer.status == 400
 
 
-async def test_what_is_too_old_is_404() -> None:
+async def test_what_is_too_old_is_400() -> None:
     now = [0.0]
     store = MemoryStore(clock=lambda: now[0])
     client, steps, last = await broken(new_server(store=store, limits=Limits(resume_seconds=60)))
@@ -514,7 +514,7 @@ async def test_what_is_too_old_is_404() -> None:
     now[0] = 61
     answer = await client.listen(last_event_id=last.id).answer()
 
-    assert answer.status == 404
+    assert answer.status == 400
 
 
 async def test_a_message_after_a_long_silence_is_not_taken_for_one_that_was_heard() -> None:
@@ -527,7 +527,7 @@ async def test_a_message_after_a_long_silence_is_not_taken_for_one_that_was_hear
     steps.say("end")
     answer = await client.listen(last_event_id=last.id).answer()
 
-    assert answer.status == 404 or [word(each) for each in answer.messages] == ["b", "done"]
+    assert answer.status == 400 or [word(each) for each in answer.messages] == ["b", "done"]
 
 
 async def test_a_finished_stream_can_be_heard_again_at_another_endpoint() -> None:

@@ -15,6 +15,7 @@ def execute(options: argparse.Namespace) -> int:
         if options.http is not None and options.uds is not None:
             raise BadTarget("--http and --uds are two places to listen; choose one")
         if not over_http:
+            _check_unused(options)
             # Before any code of the author's runs: what it prints must not reach the client.
             descriptors.take()
         server = load(options.target)
@@ -22,6 +23,20 @@ def execute(options: argparse.Namespace) -> int:
     except (BadTarget, OSError, ValueError, ModuleNotFoundError) as error:
         print(f"toolhaft: {error}", file=sys.stderr)
         return 2
+
+
+def _check_unused(options: argparse.Namespace) -> None:
+    """What is said of HTTP means nothing over stdio."""
+    defaults = {"path": "/mcp", "workers": 1, "sessions": "auto", "runner": "uvicorn"}
+    names = (*defaults, "allow_host", "allow_origin", "tls", "legacy_sse")
+    used = [
+        name
+        for name in names
+        if getattr(options, name) and getattr(options, name) != defaults.get(name)
+    ]
+    if used:
+        options_ = " and ".join("--" + name.replace("_", "-") for name in used)
+        raise BadTarget(f"{options_}: only over HTTP; say where, as in --http 127.0.0.1:8000")
 
 
 def _over_stdio(server: Server, options: argparse.Namespace) -> int:

@@ -5,6 +5,8 @@ lifespan events of its host: what was not begun by them is begun with the first 
 """
 
 import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
 from typing import Final
 
 from ..protocol.http import refused
@@ -163,6 +165,19 @@ class App:
                 except Exception as error:  # it is in the log
                     return f"the lifespan of {mounted.service.name} failed: {error!r}"
         return None
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, host: object = None) -> AsyncGenerator[None]:
+        """For a host that passes on no lifespan events: `Starlette(lifespan=app.lifespan)`."""
+        for mounted in self._mounted.values():
+            mounted.here()
+        failed = await self._entered()
+        if failed is not None:
+            raise RuntimeError(failed)
+        try:
+            yield
+        finally:
+            await self.close()
 
     def end_streams(self) -> None:
         """Let everybody go who only listens, and take in nobody else."""

@@ -444,6 +444,9 @@ class Driver:
 
     def abandon(self, error: McpError) -> None:
         """Answer every call that is under way with an error, and stop what can be stopped."""
+        if self._calls:
+            calls = clipped(", ".join(told(running) for running in self._calls.values()))
+            log.warning("the service ends; abandoned: %s", calls)
         for key, running in list(self._calls.items()):
             if self._calls.pop(key, None) is running:
                 frame = failed(running, error)

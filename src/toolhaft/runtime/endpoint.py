@@ -14,12 +14,13 @@ from typing import Final, Literal, TypeAlias, cast
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ..errors import HeaderMismatch, InternalError, Unauthorized
+from ..errors import HeaderMismatch, InternalError, Unauthorized, UnsupportedVersion
 from ..jsonrpc import Decoded, Id, Message, decode, failure
 from ..protocol import calls as events
 from ..protocol.handshake import OPEN, Session
 from ..protocol.http import (
     SESSION,
+    VERSION,
     Doors,
     Head,
     Refused,
@@ -31,6 +32,7 @@ from ..protocol.http import (
 )
 from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
+from ..protocol.revisions import HANDSHAKES
 from .answering import Answering
 from .connection import Array
 from .driver import Driver, Running
@@ -200,12 +202,13 @@ class Endpoint:
         if guard is None:
             return None
         found = guard(head)
-        if not inspect.isawaitable(found):
+        if inspect.isawaitable(found):
+            self._patience.end(response.task)  # it is not the client that is waited for
+            found = await found
+            self._patience.begin(response.task)
+        if found is None or isinstance(found, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             return found
-        self._patience.end(response.task)  # it is not the client that is waited for
-        found = await found
-        self._patience.begin(response.task)
-        return found
+        raise TypeError(f"a guard returns the name of a principal, or None; not {found!r}")
 
     # POST: a message of the client
 
@@ -222,6 +225,8 @@ class Endpoint:
             body = await whole(message, receive, most)
         decoded = decode(body)
         if head.stateless and not _opens(decoded):
+            if self._settings.sessions == "stateful":
+                raise TurnedAway(_no_session_for(head, _id(decoded)))
             live, peer = None, self._anybody
         else:
             live, peer = await self._whom(head, decoded, principal)
@@ -471,6 +476,11 @@ def _missing_session(id_: Id | UnsetType = UNSET) -> Refused:
         "Mcp-Session-Id is missing: send the one that came with the answer to `initialize`",
         id_,
     )
+
+
+def _no_session_for(head: Head, id_: Id | UnsetType) -> Refused:
+    """A client of the other era that knows this one too learns here that it is needed."""
+    return refused(400, UnsupportedVersion(head.text(VERSION) or "", HANDSHAKES), id_)
 
 
 def _busy(id_: Id | UnsetType) -> Refused:

@@ -18,6 +18,7 @@ from .response import Receive, Response
 from .sessions import Live
 from .streams import Stream
 
+# Not 404, by which a client would take the session for lost.
 _FORGOTTEN = "nobody knows any more what came after this event"
 
 
@@ -69,7 +70,7 @@ class Listening:
         if live.listening is not None and live.listening.number == number:
             self._check(live)
             if await live.listening.resume(response, position) is None:
-                raise TurnedAway(refused(404, _FORGOTTEN))
+                raise TurnedAway(refused(400, _FORGOTTEN))
             await self._listen(live, live.listening, receive)
             return
         stream = (live.streams or {}).get(number)
@@ -77,11 +78,11 @@ class Listening:
             stream = Stream()
             stream.keep(self._store, live.id, number, seconds=self._limits.resume_seconds)
             if not await stream.replay(response, position):
-                raise TurnedAway(refused(404, _FORGOTTEN))
+                raise TurnedAway(refused(400, _FORGOTTEN))
             return
         released = await stream.resume(response, position)
         if released is None:
-            raise TurnedAway(refused(404, _FORGOTTEN))
+            raise TurnedAway(refused(400, _FORGOTTEN))
         response.patience.end(response.task)
         await _until(released, receive)
         stream.detach(response)
