@@ -65,7 +65,8 @@ class Workers:
                 continue
             status = os.waitstatus_to_exitcode(state)
             if self._ending:
-                worst = worst or abs(status)
+                # One that was told to end before it knew how to has ended as it should.
+                worst = worst or (0 if status == -signal.SIGTERM else abs(status))
             elif time.monotonic() - begun < _A_WHILE:
                 log.error("worker %d ended at once with status %d; so do all", pid, status)
                 worst = abs(status) or 1
