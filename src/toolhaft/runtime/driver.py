@@ -349,8 +349,12 @@ class Driver:
         """Answer a call that makes way and takes too long to."""
         assert isinstance(call, Running)
         asking = call.asking
-        self._end(call, b"", None)
-        call.asking = asking  # the function goes on, and has still to know that it makes way
+        if asking is not None:
+            # It stays: the function goes on, and has still to know that it makes way.
+            call.over = True
+            if self._calls.get(call.key) is call and self._calls.pop(call.key, None) is call:
+                assert call.line is not None
+                call.line.answer(*asking.answer())
 
     def settle(self, session: Era, answer: Answer) -> bool:
         """A client has answered a question of ours. From any thread. Was it asked here?"""
