@@ -210,11 +210,9 @@ class Doors:
     def refusal(self, head: Head) -> Refused | None:
         """Why a request is not let in, if it is not."""
         raw = head.raw
-        size = len(b"".join(raw)) + len(b"".join(raw.values()))
-        if head.count > MOST_HEADERS or size > LONGEST_HEADERS:
-            return refused(
-                431, f"at most {MOST_HEADERS} headers of {LONGEST_HEADERS} bytes are read"
-            )
+        refusal = too_much(head)
+        if refusal is not None:
+            return refusal
         known = (raw.get(b"host"), raw.get(b"origin"))
         if known in self._welcome and not head.repeated:
             return None
@@ -261,6 +259,14 @@ class Doors:
             return False
         name, port = match[1].lower(), match[2]
         return name in self._hosts or f"{name}:{port}" in self._hosts
+
+
+def too_much(head: Head) -> Refused | None:
+    """More headers than anybody needs."""
+    size = len(b"".join(head.raw)) + len(b"".join(head.raw.values()))
+    if head.count <= MOST_HEADERS and size <= LONGEST_HEADERS:
+        return None
+    return refused(431, f"at most {MOST_HEADERS} headers of {LONGEST_HEADERS} bytes are read")
 
 
 def cors(origin: str) -> Fields:

@@ -463,7 +463,7 @@ class Driver:
         """End: subscriptions complete, other calls get a moment, the rest is cancelled, and plain
         functions get another moment to notice."""
         self.closing.set()
-        await self._be_quiet(grace)
+        await self.quiet(grace)
         cancelled = list(self._calls.values())
         if cancelled:
             calls = clipped(", ".join(told(running) for running in cancelled))
@@ -477,9 +477,9 @@ class Driver:
         await self._pump.close(grace)
         if self._beside:
             await asyncio.wait(self._beside, timeout=grace)
-        await self._be_quiet(grace)
+        await self.quiet(grace)
 
-    async def _be_quiet(self, seconds: float) -> None:
+    async def quiet(self, seconds: float) -> None:
         """Wait until nothing runs any more, but not for long."""
         if self._calls or self._blocking:
             self._quiet = self.loop.create_future()

@@ -6,6 +6,7 @@ without: then it is served as if the handshake had been done.
 """
 
 import asyncio
+import contextlib
 import inspect
 import logging
 from itertools import count
@@ -222,7 +223,8 @@ class Endpoint:
         message = await receive()
         body: bytes = message.get("body", b"")
         if message["type"] != "http.request" or message.get("more_body") or len(body) > most:
-            body = await whole(message, receive, most)
+            deadline = self.loop.time() + self._limits.body_seconds
+            body = await whole(message, receive, most, lambda: self.loop.time() > deadline)
         decoded = decode(body)
         if head.stateless and not _opens(decoded):
             if self._settings.sessions == "stateful":
@@ -298,6 +300,8 @@ class Endpoint:
             live is not None and live.calls >= self._limits.calls
         ):
             raise TurnedAway(_busy(call.id))
+        if call.method == "subscriptions/listen":
+            self._listening.check_room(call.id)
         stateless = not call.caller.revision.handshake
         reply = Reply(self.loop, self._thread, self._limits.waiting_bytes)
         self._prepare(call, live, head)
@@ -314,7 +318,9 @@ class Endpoint:
             await self._answering.at_once(reply, response, live, stateless=stateless)
         else:
             asked = Asked(self._driver, [call.key], stateless=stateless)
-            await self._answer(asked, reply, response, receive, live)
+            listens = call.method == "subscriptions/listen"
+            with self._listening.counted() if listens else contextlib.nullcontext():
+                await self._answer(asked, reply, response, receive, live)
         if live is not None and (call.method in _REMEMBERED or live.session.changed):
             await self._sessions.save(live)
 
@@ -438,6 +444,10 @@ class Endpoint:
         """Tell everybody whose call is still under way that there will be no result."""
         self._driver.abandon(InternalError(_ENDS))
 
+    def hurry(self) -> None:
+        """Let go of everybody who neither sends nor reads."""
+        self._patience.hurry()
+
     def forget(self) -> None:
         """The loop is gone, and there was no time to end."""
         self._leave()
@@ -447,6 +457,8 @@ class Endpoint:
         self.end_streams()
         self._leave()
         await self._relay.close()
+        await self._driver.quiet(self._limits.finish_seconds)
+        self.abandon()
         await self._driver.close(self._limits.finish_seconds)
         self._patience.close()
         if self._service.lifespan is not None:

@@ -46,6 +46,8 @@ class Lifespan:
         if self._users == 0 and self._task is not None and self._leave is not None:
             self._leave.set()
             task, self._task = self._task, None
+            if self._entered is not None and not self._entered.done():
+                task.cancel()  # nobody waits for it to be entered
             await asyncio.wait([task])
 
     async def wait(self) -> None:
@@ -63,8 +65,9 @@ class Lifespan:
                 entered.set_result(None)
                 await leave.wait()
         except BaseException as error:
-            if entered.done() and isinstance(error, asyncio.CancelledError):
-                return  # somebody ends the loop
+            if isinstance(error, asyncio.CancelledError) and (entered.done() or leave.is_set()):
+                entered.cancel()
+                return  # somebody ends it, or the loop
             log.error("the lifespan failed: %r", error, exc_info=error)
             if not entered.done():
                 # A future and a loop carry an Exception; SystemExit would end them.

@@ -1,9 +1,14 @@
 """GET: a stream of news for a session, or the rest of a stream that broke."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Generator
 from threading import get_ident
 
+from msgspec import UNSET, UnsetType
+
+from ..errors import InternalError
+from ..jsonrpc import Id
 from ..protocol.http import LAST_EVENT, Head, refused, takes
 from ..protocol.interests import Change
 from ..protocol.limits import Limits
@@ -93,21 +98,38 @@ class Listening:
         """May there be one more stream of news?"""
         if live.news is not None and not live.news.gone:
             raise TurnedAway(refused(409, "this session has a stream already"))
+        self.check_room()
+
+    def check_room(self, id_: Id | UnsetType = UNSET) -> None:
+        """May anybody else listen?
+
+        Raises:
+            TurnedAway: there are too many.
+        """
         if self._open >= self._limits.streams:
-            raise TurnedAway(refused(503, "too many streams are open", retry_after="5"))
+            error = InternalError("too many streams are open; try again in a moment")
+            raise TurnedAway(refused(503, error, id_, retry_after="5"))
+
+    @contextlib.contextmanager
+    def counted(self) -> Generator[None]:
+        """Somebody listens."""
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
 
     async def _listen(self, live: Live, stream: Stream, receive: Receive) -> None:
         """News for a session, until somebody ends it."""
         live.news = reply = Reply(self._loop, get_ident(), self._limits.waiting_bytes)
-        self._open += 1
-        try:
-            for change in live.missed():
-                reply.send(_news(live, change))
-            await self._answering.news(reply, stream, receive)
-        finally:
-            self._open -= 1
-            if live.news is reply:
-                live.news = None
+        with self.counted():
+            try:
+                for change in live.missed():
+                    reply.send(_news(live, change))
+                await self._answering.news(reply, stream, receive)
+            finally:
+                if live.news is reply:
+                    live.news = None
 
     def hear(self, change: Change) -> None:
         """Something changed. From any thread."""

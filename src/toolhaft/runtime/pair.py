@@ -103,7 +103,9 @@ class Pair:
         refusal = unreadable(head, most, streams=False)
         if refusal is not None:
             raise TurnedAway(refusal)
-        body = await whole(await receive(), receive, most)
+        deadline = self._loop.time() + self._limits.body_seconds
+        late = lambda: self._loop.time() > deadline  # noqa: E731
+        body = await whole(await receive(), receive, most, late)
         leave(response.task)
         try:
             connection.receive(body)
