@@ -315,7 +315,10 @@ class Endpoint:
         elif reply.over:
             if live is not None and live.session.changed:
                 await self._sessions.save(live)  # who has the answer finds it anywhere
-            await self._answering.at_once(reply, response, live, stateless=stateless)
+            if reply.final is not None and reply.error is None and not reply.frames:
+                await response.json(200, reply.final)
+            else:
+                await self._answering.at_once(reply, response, live, stateless=stateless)
         else:
             asked = Asked(self._driver, [call.key], stateless=stateless)
             listens = call.method == "subscriptions/listen"
