@@ -107,7 +107,7 @@ class Endpoint:
             answer_seconds=limits.answer_seconds,
             store=store,
         )
-        self._answering = Answering(self._driver, store, limits)
+        self._answering = Answering(self._driver, store, limits, self._save)
         self._listening = Listening(self._driver, self._answering, self._all, store, limits)
         self._patience = Patience(self.loop, limits.stall_seconds)
         # Whoever says in each request who it is can share one peer with everybody else.
@@ -313,19 +313,12 @@ class Endpoint:
         if live is None and call.method == "initialize":
             await self._open(peer, reply, response)
         elif reply.over:
-            if live is not None and live.session.changed:
-                await self._sessions.save(live)  # who has the answer finds it anywhere
-            if reply.final is not None and reply.error is None and not reply.frames:
-                await response.json(200, reply.final)
-            else:
-                await self._answering.at_once(reply, response, live, stateless=stateless)
+            await self._answering.at_once(reply, response, live, stateless=stateless)
         else:
             asked = Asked(self._driver, [call.key], stateless=stateless)
             listens = call.method == "subscriptions/listen"
             with self._listening.counted() if listens else contextlib.nullcontext():
                 await self._answer(asked, reply, response, receive, live)
-        if live is not None and live.session.changed:
-            await self._sessions.save(live)
 
     def _start(self, call: Running, line: Line, response: Response) -> None:
         """Begin a call at once, and not in a turn of its own."""
@@ -438,6 +431,9 @@ class Endpoint:
         if live.calls:
             error = InternalError("the session is over")
             self._driver.abandon(error, lambda key: _is_of(key, live.id))
+
+    async def _save(self, live: Live) -> None:
+        await self._sessions.save(live)
 
     def _all(self) -> list[Live]:
         return self._sessions.all()

@@ -87,6 +87,7 @@ class Pair:
                 reply.held = True
                 await response.write(b"".join(map(event, frames)) or KEEP_ALIVE)
                 reply.held = False
+                reply.writes += 1
             if self._ending and not connection.driver.calls and not reply.frames:
                 break
         if not reply.gone:
