@@ -300,7 +300,9 @@ def test_what_json_cannot_tell_is_refused_with_advice() -> None:
 
 
 @pytest.mark.parametrize(
-    "annotation", [object(), 5, ..., Odd, typing.ClassVar[int], typing.NoReturn], ids=str
+    "annotation",
+    [pytest.param(object(), id="object"), 5, ..., Odd, typing.ClassVar[int], typing.NoReturn],
+    ids=str,
 )
 def test_what_is_no_type_is_refused(annotation: Any) -> None:
     with pytest.raises(TypeError, match="not supported"):

@@ -289,7 +289,14 @@ def test_two_recursive_types_of_one_name_are_kept_apart() -> None:
 
 @pytest.mark.parametrize(
     "annotation",
-    [object(), complex, type, collections.abc.Callable[[], int], collections.OrderedDict, range],
+    [
+        pytest.param(object(), id="object"),
+        complex,
+        type,
+        collections.abc.Callable[[], int],
+        collections.OrderedDict,
+        range,
+    ],
     ids=str,
 )
 def test_a_type_without_a_schema_is_refused(annotation: Any) -> None:
