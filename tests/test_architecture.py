@@ -40,9 +40,9 @@ LARGEST = {
     "words": 800,
     "schema": 2500,
     "protocol": 2000,
-    "features": 3300,
+    "features": 4000,
     "runtime": 3500,
-    "face": 1200,
+    "face": 1700,
 }
 EDGES = {"auth", "ext", "testing", "cli"}
 DEPENDENCIES = {"msgspec"}
@@ -77,7 +77,7 @@ IMPORTED_LATER = {
     ("server.py", "run", ".run"),
     ("server.py", "serve", ".run"),
     ("server.py", "handle", ".run"),
-    ("server.py", "_gate", ".runtime.gate"),
+    ("offers.py", "_gate", ".runtime.gate"),
     ("server.py", "_lifespan", ".runtime.lifespan"),
 }
 

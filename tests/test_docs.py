@@ -316,6 +316,37 @@ def test_the_table_of_options_is_complete() -> None:
         assert sorted(shown) == sorted(options), path
 
 
+async def test_marked() -> None:
+    counting = Asking("marked")
+
+    assert await counting.text("count", by=2) == "2"
+    assert (await counting.contents("counter://value"))["text"] == "2"
+    assert await counting.prompt("ask", goal="5") == [("user", "Call `count` until it says 5.")]
+
+
+async def test_advanced() -> None:
+    crypto = Asking("advanced")
+
+    assert await crypto.text("encode", text="a") == "YQ=="
+    assert (await crypto.text("hash", text="a")).startswith("ca978112ca1b")
+    assert await crypto.text("hash", text="a", algorithm="md5") == (
+        "0cc175b9c0f1b6a831c399e269772661"
+    )
+    assert (await crypto.call("hash", text="a", algorithm="crc"))["isError"]
+
+
+async def test_explicit() -> None:
+    search = Asking("explicit")
+    tool = await search.tool("search")
+
+    assert list(tool["inputSchema"]["properties"]) == ["pattern", "mode", "lines", "where"]
+    assert tool["inputSchema"]["required"] == ["pattern"]
+    assert await search.text("search", pattern="x", lines=[1]) == "x plain [1] None"
+    assert (await search.text("search", pattern="x", lines=["a"])).endswith(
+        'lines[0]: expected an integer, got "a"'
+    )
+
+
 async def test_generators() -> None:
     steps = Asking("generators")
 

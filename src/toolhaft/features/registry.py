@@ -1,53 +1,97 @@
-"""The ordered store behind every list: stable pages, and one place that knows of changes."""
+"""The ordered store behind every list: stable pages, and one place that knows of changes.
+
+What is registered is static, and its pages are kept as bytes. Sources are asked with each request
+for what they have to offer then; their things stand behind the static ones.
+"""
 
 import threading
-from collections.abc import Callable, Iterator, Sized
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import UNSET
 
 from ..errors import InvalidParams, MethodNotFound, shown
 from ..jsonrpc import encode
 from ..patterns import pattern
-from ..protocol.calls import Exchange
+from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
 from ..types.wire import PagedResult
 
 T = TypeVar("T")
+C = TypeVar("C", covariant=True)
 
 # Encoded pages kept per list: every revision's first pages, with room to spare.
 _KEPT_PAGES = 64
 _NAMED = 10
-_CURSOR = pattern(r"(?P<what>[a-z]+)-(?P<ordinal>[0-9a-f]{1,16})")
+# How far a list was read: up to this ordinal or, if that is 0, to this place (from 1) among what
+# sources gave.
+_CURSOR = pattern(r"(?P<what>[a-z]+)-(?P<ordinal>[0-9a-f]{1,16})(?:-(?P<place>[0-9a-f]{1,8}))?")
 
 
-def require(collection: Sized, what: str) -> None:
+def require(collection: object, what: str) -> None:
     """A method of a capability that is not offered does not exist.
 
     Raises:
         MethodNotFound: there is nothing of this kind.
     """
-    if not len(collection):
+    if not collection:
         raise MethodNotFound(f"this server offers no {what}")
+
+
+class Source(Protocol[C]):
+    """What is asked with each request for the things it has."""
+
+    @property
+    def active(self) -> bool:
+        """Can it have anything?"""
+        ...
+
+    @property
+    def private(self) -> bool:
+        """May it have other things for another caller?"""
+        ...
+
+    async def list(self, exchange: Exchange, /) -> Mapping[str, C]:
+        """What it has now, by name."""
+        ...
+
+    async def find(self, exchange: Exchange, name: str, /) -> C | None:
+        """The thing of this name, if it has it now."""
+        ...
 
 
 class Registry(Generic[T]):
     """Things by name, in the order of their registration."""
 
-    def __init__(self, what: str, page_size: int | None, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        what: str,
+        page_size: int | None,
+        changed: Callable[[], None],
+        lock: Any = None,
+    ) -> None:
         self._what = what
         self._page_size = page_size
         self._changed = changed
-        self._lock = threading.Lock()
+        # Shared by the registries of a server, so that what is added together appears together.
+        self._lock: Any = threading.RLock() if lock is None else lock
         # Each item with its ordinal, which is never given twice and is what a cursor holds.
         self._items: dict[str, tuple[int, T]] = {}
+        # Those that are disabled: nobody sees them, but their names are taken.
+        self._hidden: dict[str, tuple[int, T]] = {}
+        # Replaced as a whole, never altered.
+        self.sources: tuple[Source[T], ...] = ()
         self._ordinal = 0
         self._pages: dict[tuple[str, str | None], bytes] = {}
         self._version = 0
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def __bool__(self) -> bool:
+        """Is there anything that could be listed, now or when it is enabled again?"""
+        return bool(self._items or self._hidden or any(each.active for each in self.sources))
 
     def __iter__(self) -> Iterator[T]:
         return iter([item for _, item in list(self._items.values())])
@@ -57,24 +101,47 @@ class Registry(Generic[T]):
         found = self._items.get(name)
         return None if found is None else found[1]
 
-    def add(self, name: str, item: T, *, replace: bool = False) -> None:
-        """Put it at the end, or in the place of the one it replaces.
+    def add(self, name: str, item: T, *, replace: bool = False) -> int:
+        """Put it at the end, or in the place of the one it replaces, and tell its ordinal.
 
         Raises:
             ValueError: the name is taken.
         """
         with self._lock:
-            taken = self._items.get(name)
-            if taken is not None and not replace:
-                raise ValueError(
-                    f"there is a {self._what} {name!r} already; give this one another name, or "
-                    "pass replace=True to replace it"
-                )
-            if taken is None:
-                self._ordinal += 1
-            self._items[name] = (self._ordinal if taken is None else taken[0], item)
-            self._forget_pages()
+            if not replace:
+                self.check_free(name)
+            ordinal = self._put(name, item)
         self._changed()
+        return ordinal
+
+    def check_free(self, name: str) -> None:
+        """Can something be added under this name?
+
+        Raises:
+            ValueError: the name is taken.
+        """
+        if name in self._items or name in self._hidden:
+            raise ValueError(
+                f"there is a {self._what} {name!r} already; give this one another name, or "
+                "pass replace=True to replace it"
+            )
+
+    def _put(self, name: str, item: T) -> int:
+        taken = self._items.get(name) or self._hidden.pop(name, None)
+        if taken is None:
+            self._ordinal += 1
+        ordinal = self._ordinal if taken is None else taken[0]
+        moved = taken is not None and name not in self._items
+        self._items[name] = (ordinal, item)
+        if moved:
+            self._sort()
+        self._forget_pages()
+        return ordinal
+
+    def names(self) -> list[str]:
+        """All names, also of what is disabled."""
+        with self._lock:
+            return sorted([*self._items, *self._hidden], key=lambda name: self._slot(name)[0])
 
     def some_names(self) -> str:
         """The first few names, for a message to somebody who knows none of them."""
@@ -82,26 +149,132 @@ class Registry(Generic[T]):
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         return ", ".join(names[:_NAMED]) + more
 
-    def remove(self, name: str) -> None:
-        """Take it away.
+    def ordinal(self, name: str) -> int:
+        """What tells the place of this name from all others, before and after.
 
         Raises:
             KeyError: there is none of this name.
         """
+        return self._slot(name)[0]
+
+    def at(self, name: str, ordinal: int) -> T:
+        """What stands at a place, enabled or not.
+
+        Raises:
+            KeyError: it was removed.
+        """
+        return self._slot(name, ordinal)[1]
+
+    def is_enabled(self, name: str, ordinal: int) -> bool:
+        """Can clients see it?
+
+        Raises:
+            KeyError: it was removed.
+        """
+        self._slot(name, ordinal)
+        return name in self._items
+
+    def change(self, name: str, ordinal: int, item: T) -> None:
+        """Put something else at a place; if it is disabled, it stays so.
+
+        Raises:
+            KeyError: what stood there was removed.
+        """
         with self._lock:
-            if name not in self._items:
-                raise KeyError(f"there is no {self._what} named {name!r}")
-            del self._items[name]
+            self._slot(name, ordinal)
+            (self._items if name in self._items else self._hidden)[name] = (ordinal, item)
             self._forget_pages()
         self._changed()
 
-    def page(self, call: Exchange, build: Callable[[list[T], Revision], PagedResult]) -> bytes:
+    def hide(self, name: str, ordinal: int) -> None:
+        """Disable it, so that no client sees it; its place is kept.
+
+        Raises:
+            KeyError: it was removed.
+        """
+        with self._lock:
+            self._slot(name, ordinal)
+            if name in self._hidden:
+                return
+            self._hidden[name] = self._items.pop(name)
+            self._forget_pages()
+        self._changed()
+
+    def show(self, name: str, ordinal: int) -> None:
+        """Enable it again, where it stood.
+
+        Raises:
+            KeyError: it was removed.
+        """
+        with self._lock:
+            self._slot(name, ordinal)
+            if name in self._items:
+                return
+            self._items[name] = self._hidden.pop(name)
+            self._sort()
+            self._forget_pages()
+        self._changed()
+
+    def remove(self, name: str, ordinal: int | None = None) -> None:
+        """Take it away.
+
+        Raises:
+            KeyError: there is none of this name, or, with an ordinal, not any more.
+        """
+        with self._lock:
+            self._slot(name, ordinal)
+            self._items.pop(name, None)
+            self._hidden.pop(name, None)
+            self._forget_pages()
+        self._changed()
+
+    def discard(self, name: str, ordinal: int) -> None:
+        """Take it away if it is still there."""
+        with self._lock:
+            found = self._items.get(name) or self._hidden.get(name)
+            if found is not None and found[0] == ordinal:
+                self.remove(name)
+
+    def attend(self, source: Source[T]) -> None:
+        """Ask this source, too, from now on."""
+        with self._lock:
+            self.sources = (*self.sources, source)
+            self._forget_pages()
+        self._changed()
+
+    def leave(self, source: Source[T]) -> None:
+        """Ask it no more."""
+        with self._lock:
+            self.sources = tuple(each for each in self.sources if each is not source)
+            self._forget_pages()
+        self._changed()
+
+    async def find(self, exchange: Exchange, name: str) -> T | None:
+        """The thing of this name that a source has now; the first of them that has it."""
+        for source in self.sources:
+            if source.active and (found := await source.find(exchange, name)) is not None:
+                return found
+        return None
+
+    def _slot(self, name: str, ordinal: int | None = None) -> tuple[int, T]:
+        found = self._items.get(name) or self._hidden.get(name)
+        if found is None or ordinal not in (None, found[0]):
+            gone = "" if ordinal is None else " any more: it was removed"
+            raise KeyError(f"there is no {self._what} named {name!r}{gone}")
+        return found
+
+    def _sort(self) -> None:
+        self._items = dict(sorted(self._items.items(), key=lambda entry: entry[1][0]))
+
+    def page(self, call: Exchange, build: Callable[[list[T], Revision], PagedResult]) -> Outcome:
         """One page of the list, encoded for the caller, and kept until something changes."""
         revision = call.caller.revision
         cursor: str | None = None if call.params.cursor is UNSET else call.params.cursor
         key = (revision.date, cursor)
         page = self._pages.get(key)
         if page is None:
+            if self.sources and any(source.active for source in self.sources):
+                return self._asked(call, cursor, build)
             version = self._version
             items, after = self._slice(cursor)
             result = build(items, revision)
@@ -113,6 +286,45 @@ class Registry(Generic[T]):
                     self._pages[key] = page
         return page
 
+    async def _asked(
+        self,
+        call: Exchange,
+        cursor: str | None,
+        build: Callable[[list[T], Revision], PagedResult],
+    ) -> Result:
+        """The same with what the sources have now, which is kept by nobody."""
+        ordinal, place = (0, 0) if cursor is None else self._read_cursor(cursor)
+        if place:
+            items: list[T] = []
+            after: str | None = None
+        else:
+            items, after = self._slice(cursor if ordinal else None)
+        if after is None:
+            begin = max(place - 1, 0)
+            more = list((await self.gathered(call)).values())[begin:]
+            room = len(more) if self._page_size is None else self._page_size - len(items)
+            items += more[:room]
+            if len(more) > room:
+                after = f"{self._what}-0-{begin + room + 1:x}"
+        revision = call.caller.revision
+        result = build(items, revision)
+        result.ttl_ms = 0
+        if any(source.active and source.private for source in self.sources):
+            result.cache_scope = "private"
+        if after is not None:
+            result.next_cursor = after
+        return encode(lowered(result, revision))
+
+    async def gathered(self, exchange: Exchange) -> dict[str, T]:
+        """All that sources have now. Of those with the same name, the first counts."""
+        found: dict[str, T] = {}
+        for source in self.sources:
+            if source.active:
+                for name, item in (await source.list(exchange)).items():
+                    if name not in self._items and name not in self._hidden:
+                        found.setdefault(name, item)
+        return found
+
     def _forget_pages(self) -> None:
         self._version += 1
         self._pages.clear()
@@ -120,20 +332,23 @@ class Registry(Generic[T]):
     def _slice(self, cursor: str | None) -> tuple[list[T], str | None]:
         entries = list(self._items.values())
         if cursor is not None:
-            last = self._read_cursor(cursor)
+            last, _ = self._read_cursor(cursor)
             entries = [entry for entry in entries if entry[0] > last]
         if self._page_size is None or len(entries) <= self._page_size:
             return [item for _, item in entries], None
         entries = entries[: self._page_size]
         return [item for _, item in entries], f"{self._what}-{entries[-1][0]:x}"
 
-    def _read_cursor(self, cursor: str) -> int:
-        """The ordinal after which the next page begins. Nothing is remembered of pages given."""
+    def _read_cursor(self, cursor: str) -> tuple[int, int]:
+        """Behind which ordinal, and where among what sources gave, the next page begins. Nothing
+        is remembered of pages given."""
         given = _CURSOR.fullmatch(cursor)
         if given is not None and given["what"] == self._what:
-            ordinal = int(given["ordinal"], 16)
-            if 0 < ordinal <= self._ordinal:
-                return ordinal
+            ordinal, place = int(given["ordinal"], 16), int(given["place"] or "0", 16)
+            if 0 < ordinal <= self._ordinal and not place:
+                return ordinal, 0
+            if not ordinal and place and self.sources:
+                return 0, place
         raise InvalidParams(
             f"params.cursor: {shown(cursor)} is not a cursor of this list; pass `nextCursor` as it "
             "was given, or leave it out to begin"

@@ -1,0 +1,105 @@
+"""Methods of a provider that decide for themselves: lists, and handlers that are asked first."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+from ..protocol.calls import Blocking, Exchange, Outcome, Result
+from .calling import Failed, Finish
+from .context import MakeContext
+from .signature import form_of
+
+# The way of a call through another server.
+Route: TypeAlias = Callable[[Exchange], Outcome]
+# Makes a registered thing anew: of another function, if one is given, and with these options.
+Recipe: TypeAlias = Callable[[Callable[..., Any] | None, Mapping[str, Any]], Any]
+
+
+class Hook:
+    """A method that is called by position, with a `Context` behind the rest if it takes one."""
+
+    __slots__ = ("_context", "_function", "_inline", "_is_async", "contextual", "what")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        what: str,
+        parameters: tuple[str, ...],
+        *,
+        context: MakeContext,
+        inline: bool,
+    ) -> None:
+        form = form_of(function)
+        if form not in ("plain", "async"):
+            raise TypeError(f"{what} is a generator; let it return a value")
+        self.what = what
+        self._function = function
+        self._is_async = form == "async"
+        self._inline = inline
+        self._context = context
+        # Does it look at who calls?
+        self.contextual = _takes(function, (*parameters, "ctx"))
+        if not self.contextual and not _takes(function, parameters):
+            without, whole = ", ".join(parameters), ", ".join((*parameters, "ctx"))
+            raise TypeError(
+                f"{what} must take ({whole}) or ({without}), not {inspect.signature(function)}"
+            )
+
+    async def __call__(self, exchange: Exchange, *given: Any) -> Any:
+        """The value that it returns, wherever it runs."""
+        if self.contextual:
+            given = (*given, self._context(exchange))
+        if self._is_async:
+            return await self._function(*given)
+        work = partial(self._function, *given)
+        value: Any = await exchange.settle(Blocking(work, self._inline))
+        return await value if inspect.isawaitable(value) else value
+
+
+def _takes(function: Callable[..., Any], parameters: tuple[str, ...]) -> bool:
+    try:
+        inspect.signature(function).bind(*parameters)
+    except TypeError:
+        return False
+    return True
+
+
+class Custom:
+    """A handler that is asked before the method that is marked, if there is one.
+
+    Args:
+        key: what the handler calls what it is asked for: the name, or the URI.
+        is_whole: there is a method behind it.
+    """
+
+    __slots__ = ("_hook", "_is_whole", "_key")
+
+    def __init__(self, hook: Hook, key: str | Callable[[Exchange], str], *, is_whole: bool) -> None:
+        self._hook = hook
+        self._key = key
+        self._is_whole = is_whole
+
+    async def outcome(
+        self,
+        exchange: Exchange,
+        given: tuple[Any, ...],
+        own: Callable[[], Outcome],
+        finish: Finish,
+        failed: Failed,
+    ) -> Result:
+        """What the handler returns. `NotImplemented` leaves it to the method; an exception does
+        not."""
+        try:
+            key = self._key if isinstance(self._key, str) else self._key(exchange)
+            value = await self._hook(exchange, key, *given)
+            if value is not NotImplemented:
+                return finish(value)
+            if not self._is_whole:
+                raise TypeError(
+                    f"{self._hook.what} returned NotImplemented for {key!r}, and there is no "
+                    "marked method of that name"
+                )
+        except BaseException as error:
+            return failed(error)
+        return await exchange.settle(own())
