@@ -347,6 +347,13 @@ async def test_explicit() -> None:
     )
 
 
+async def test_composed() -> None:
+    everything = Asking("composed")
+
+    assert await everything.text("git_log") == "10 commits"
+    assert (await everything.contents("git+repo://head"))["text"] == "main"
+
+
 async def test_generators() -> None:
     steps = Asking("generators")
 

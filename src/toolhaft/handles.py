@@ -149,6 +149,10 @@ class Inclusion:
         self._removals = removals
         self._changed = changed
 
+    def also(self, removal: Callable[[], None]) -> None:
+        """Do this as well when it is removed."""
+        self._removals.append(removal)
+
     def remove(self) -> None:
         """Take away all of it that is still there. From any thread."""
         while self._removals:

@@ -57,11 +57,13 @@ class Offers:
     ) -> None:
         self._limits = limits
         self._context = context
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self.changes = Changes(self.followed)
+        # Other servers that are offered here.
+        self.included: list[Offers] = []
 
         def registry(what: str, kind: ListKind) -> Registry[Any]:
-            return Registry(what, page_size, self._tell(kind), self._lock)
+            return Registry(what, page_size, self._tell(kind), self.lock)
 
         self.tools = Tools(registry("tool", "tools"), mask=mask)
         self.resources = Resources(
@@ -91,7 +93,7 @@ class Offers:
         return self._add(self._prompt(function, options), PromptHandle)
 
     def _add(self, addition: _Addition, handle: Callable[[Registry[Any], str], T]) -> T:
-        with self._lock:
+        with self.lock:
             addition.registry.add(addition.name, addition.item, replace=addition.replace)
             return handle(addition.registry, addition.name)
 
@@ -135,14 +137,14 @@ class Offers:
         own, bounds, given = _sorted(function, options)
         cache = given.pop("cache", None)
         ready = self.ready(**bounds)
-        making = Making(ready, prefix, limit=self._limits.result_bytes)
         resource = Resource(
             function,
             prefix.uri(uri),
             name=own,
             ready=ready,
             cache=Cache(cache) if isinstance(cache, int | float) else cache,
-            custom=None if handler is None else making.reading(handler, is_whole=True),
+            custom=None if handler is None else Custom(handler, is_whole=True),
+            unknown=prefix.length,
             **given,
         )
         resource.recipe = lambda other, changes: (
@@ -246,7 +248,7 @@ class Offers:
 
     def _add_together(self, additions: list[_Addition]) -> list[Callable[[], None]]:
         removals: list[Callable[[], None]] = []
-        with self._lock:
+        with self.lock:
             seen: set[tuple[int, str]] = set()
             for registry, name, _, replace in additions:
                 if not replace:
@@ -275,6 +277,10 @@ class Offers:
             logging={} if tools or resources or prompts else UNSET,
         )
 
+    def reaches(self, other: "Offers") -> bool:
+        """Is the other one this one, or a part of it?"""
+        return other is self or any(each.reaches(other) for each in self.included)
+
     def followed(self) -> frozenset[str]:
         """The lists that clients can follow."""
         parts = {
@@ -284,7 +290,21 @@ class Offers:
         }
         return frozenset(name for name, part in parts.items() if part)
 
-    def _tell_of(self, hooks: Mapping[str, Hook]) -> None:
+    def tell_all(self) -> None:
+        """Tell clients that every list may have changed."""
+        self._tell_of(_KINDS)
+
+    def forget_pages(self) -> None:
+        """What is evaluated has changed, or how much of it there is."""
+        for registry in (
+            self.tools.registry,
+            self.prompts.registry,
+            self.resources.direct,
+            self.resources.templates,
+        ):
+            registry.forget_pages()
+
+    def _tell_of(self, hooks: Mapping[str, object]) -> None:
         for name, kind in _KINDS.items():
             if name in hooks:
                 self.changes.publish(ListChange(kind))

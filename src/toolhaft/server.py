@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 
 from msgspec import UNSET
 
+from .composing import Lifespans, Mount
 from .dispatch import Dispatch
 from .features.arguments import Arg
 from .features.authoring import check_options, check_settings, text_of, version_of
@@ -84,7 +85,8 @@ class Server:
         )
         self.stateless = stateless(self.info, secret, self.limits.answer_seconds)
         self._show_errors = errors == "show"
-        self.lifespan = None if lifespan is None else _lifespan(partial(lifespan, self))
+        own = None if lifespan is None else _lifespan(partial(lifespan, self))
+        self.lifespan = Lifespans(own)
 
         # Where sessions and streams are kept.
         self.store: Store = store if store is not None else MemoryStore()
@@ -100,7 +102,7 @@ class Server:
         self.capabilities = self._offers.capabilities
         handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
         # The way from the protocol to the features.
-        self.dispatch = Dispatch(handlers, middleware, self.lifespan)
+        self.dispatch = Dispatch(handlers, middleware, own)
         for provider in providers:
             self.include(provider)
 
@@ -333,6 +335,9 @@ class Server:
         `get_prompt(name, arguments, ctx)` and `read_resource(uri, ctx)`. A handler is asked first;
         where it returns `NotImplemented`, the marked method of that name answers.
 
+        Another `Server` takes part with all it offers now and later, and with what it has around
+        its calls: its lifespan and its middleware.
+
         Args:
             prefix: stands before all names: `git_log`, and `git+notes://all` for a URI.
             thread: its plain lists and handlers run on a thread; False runs them on the loop.
@@ -341,7 +346,16 @@ class Server:
             TypeError: there is nothing to include, or a method does not take what it is given.
             ValueError: a name is taken.
         """
-        return self._offers.include(provider, Prefix(prefix), thread=thread)
+        if not isinstance(provider, Server):
+            return self._offers.include(provider, Prefix(prefix), thread=thread)
+        other = provider._offers
+        if other.reaches(self._offers):
+            raise ValueError(f"{provider.name!r} cannot be a part of itself")
+        mount = Mount(self._offers, other, provider.dispatch, Prefix(prefix), self.lifespan)
+        inclusion = mount.include()
+        self.lifespan.add(provider.lifespan)
+        inclusion.also(partial(self.lifespan.discard, provider.lifespan))
+        return inclusion
 
     def resource_updated(self, uri: str) -> None:
         """Tell every client that follows this resource that it has changed. From any thread."""
@@ -425,7 +439,7 @@ class Server:
         return f"{what} failed: {kind} (error {mark})"
 
     def _context(self, exchange: Exchange) -> Context:
-        return Context(exchange, self, None if self.lifespan is None else self.lifespan.value)
+        return Context(exchange, self, self.lifespan.value)
 
     def _table(self, lifecycle: Lifecycle) -> dict[str, Handler]:
         offers = self._offers

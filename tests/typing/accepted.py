@@ -305,4 +305,5 @@ assert_type(server.include(Derived(), prefix="git"), Inclusion)
 server.include(Listing(), thread=False).changed()
 with server.include(Marked()) as inclusion:
     inclusion.remove()
+server.include(Server("other"), prefix="other").remove()
 Server("providing", providers=[Marked(), Listing()])

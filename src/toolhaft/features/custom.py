@@ -69,15 +69,15 @@ class Custom:
     """A handler that is asked before the method that is marked, if there is one.
 
     Args:
-        key: what the handler calls what it is asked for: the name, or the URI.
         is_whole: there is a method behind it.
+        name: what the handler calls what it is asked for, if that is always the same.
     """
 
-    __slots__ = ("_hook", "_is_whole", "_key")
+    __slots__ = ("_hook", "_is_whole", "_name")
 
-    def __init__(self, hook: Hook, key: str | Callable[[Exchange], str], *, is_whole: bool) -> None:
+    def __init__(self, hook: Hook, name: str | None = None, *, is_whole: bool) -> None:
         self._hook = hook
-        self._key = key
+        self._name = name
         self._is_whole = is_whole
 
     async def outcome(
@@ -91,13 +91,14 @@ class Custom:
         """What the handler returns. `NotImplemented` leaves it to the method; an exception does
         not."""
         try:
-            key = self._key if isinstance(self._key, str) else self._key(exchange)
-            value = await self._hook(exchange, key, *given)
+            if self._name is not None:
+                given = (self._name, *given)
+            value = await self._hook(exchange, *given)
             if value is not NotImplemented:
                 return finish(value)
             if not self._is_whole:
                 raise TypeError(
-                    f"{self._hook.what} returned NotImplemented for {key!r}, and there is no "
+                    f"{self._hook.what} returned NotImplemented for {given[0]!r}, and there is no "
                     "marked method of that name"
                 )
         except BaseException as error:

@@ -36,6 +36,7 @@ class Prefix:
         """A URI or a template, as clients see it."""
         return self._scheme + uri
 
-    def own_uri(self, uri: str) -> str:
-        """The URI as whoever is included knows it."""
-        return uri[len(self._scheme) :]
+    @property
+    def length(self) -> int:
+        """How much of a URI whoever is included does not know."""
+        return len(self._scheme)

@@ -80,7 +80,7 @@ class Prompt:
     def under(self, name: str, route: Route | None) -> "Prompt":
         """The same prompt as another server offers it."""
         other = copy(self)
-        other.name, other.route = name, route
+        other.name, other.route, other.recipe = name, route, None
         other.description = msgspec.structs.replace(self.description, name=name)
         return other
 

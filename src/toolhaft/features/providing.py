@@ -230,18 +230,13 @@ class Making:
                 icons=info.icons,
                 annotations=info.annotations,
                 meta=info.meta,
-                custom=self.reading(handler, is_whole=False),
+                custom=Custom(handler, is_whole=False),
                 is_whole=False,
+                unknown=self._prefix.length,
             )
             return key_of(resource.uri), resource
 
         return Listed(hook, ResourceInfo, make)
-
-    def reading(self, handler: Hook, *, is_whole: bool) -> Custom:
-        """The handler of a resource, which is asked by the URI that the object itself knows."""
-        return Custom(
-            handler, lambda exchange: self._prefix.own_uri(exchange.params.uri), is_whole=is_whole
-        )
 
 
 # These stand where there is no function, for a handler answers. Without a docstring, which would

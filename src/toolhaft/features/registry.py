@@ -80,6 +80,9 @@ class Registry(Generic[T]):
         self._items: dict[str, tuple[int, T]] = {}
         # Those that are disabled: nobody sees them, but their names are taken.
         self._hidden: dict[str, tuple[int, T]] = {}
+        # Those that have all that is here, and those of whom all is here.
+        self._followers: list[Mirror[T]] = []
+        self._mirrors: list[Mirror[T]] = []
         # Replaced as a whole, never altered.
         self.sources: tuple[Source[T], ...] = ()
         self._ordinal = 0
@@ -110,6 +113,8 @@ class Registry(Generic[T]):
         with self._lock:
             if not replace:
                 self.check_free(name)
+            for follower in self._followers:
+                follower.check(name)
             ordinal = self._put(name, item)
         self._changed()
         return ordinal
@@ -120,7 +125,7 @@ class Registry(Generic[T]):
         Raises:
             ValueError: the name is taken.
         """
-        if name in self._items or name in self._hidden:
+        if self.is_taken(name):
             raise ValueError(
                 f"there is a {self._what} {name!r} already; give this one another name, or "
                 "pass replace=True to replace it"
@@ -223,6 +228,11 @@ class Registry(Generic[T]):
         """
         with self._lock:
             self._slot(name, ordinal)
+            if any(mirror.has(name) for mirror in self._mirrors):
+                raise ValueError(
+                    f"the {self._what} {name!r} is of an included server; remove it there, or "
+                    "disable it here"
+                )
             self._items.pop(name, None)
             self._hidden.pop(name, None)
             self._forget_pages()
@@ -325,9 +335,60 @@ class Registry(Generic[T]):
                         found.setdefault(name, item)
         return found
 
+    def follow(
+        self, other: "Registry[T]", rename: Callable[[str], str], under: Callable[[str, T], T]
+    ) -> Callable[[], None]:
+        """Have all that another registry has, now and from now on; the result ends that. Whoever
+        calls has checked the names, and holds the locks of both.
+
+        Args:
+            rename: the name here of what has a name there.
+            under: the thing as it is here, under this name.
+        """
+        mirror = Mirror(self, rename, under)
+        self._mirrors.append(mirror)
+        other._followers.append(mirror)
+        self.reflect(mirror, other._items)
+
+        def end() -> None:
+            other._followers.remove(mirror)
+            self.reflect(mirror, {})
+            self._mirrors.remove(mirror)
+
+        return end
+
+    def reflect(self, mirror: "Mirror[T]", theirs: Mapping[str, tuple[int, T]]) -> None:
+        """See to it that of another registry there is here what there is now. What has been added
+        here under the same name meanwhile stays."""
+        with self._lock:
+            for name in mirror.drop_without(theirs):
+                self._items.pop(name, None)
+                self._hidden.pop(name, None)
+            for name, (_, item) in theirs.items():
+                joined = mirror.take(name, item)
+                if joined is None:
+                    continue
+                here = mirror.under(joined, item)
+                if joined in self._hidden:
+                    self._hidden[joined] = (self._hidden[joined][0], here)
+                else:
+                    self._put(joined, here)
+            self._forget_pages()
+
+    def is_taken(self, name: str) -> bool:
+        """Is there anything of this name?"""
+        return name in self._items or name in self._hidden
+
+    def forget_pages(self) -> None:
+        """Something has changed in what is evaluated."""
+        with self._lock:
+            self._forget_pages()
+
     def _forget_pages(self) -> None:
         self._version += 1
         self._pages.clear()
+        for follower in self._followers:
+            follower.refresh(self._items)
 
     def _slice(self, cursor: str | None) -> tuple[list[T], str | None]:
         entries = list(self._items.values())
@@ -353,3 +414,56 @@ class Registry(Generic[T]):
             f"params.cursor: {shown(cursor)} is not a cursor of this list; pass `nextCursor` as it "
             "was given, or leave it out to begin"
         )
+
+
+class Mirror(Generic[T]):
+    """What one registry has of another one's."""
+
+    __slots__ = ("_mine", "_rename", "_taken", "under")
+
+    def __init__(
+        self, mine: Registry[T], rename: Callable[[str], str], under: Callable[[str, T], T]
+    ) -> None:
+        self._mine = mine
+        self._rename = rename
+        self.under = under
+        # What was taken over, by its name there.
+        self._taken: dict[str, T] = {}
+
+    def has(self, name: str) -> bool:
+        """Is this name, as it is here, one of those that were taken over?"""
+        return any(self._rename(each) == name for each in self._taken)
+
+    def check(self, name: str) -> None:
+        """Can there be something of this name there?
+
+        Raises:
+            ValueError: here it is taken.
+        """
+        joined = self._rename(name)
+        if name not in self._taken and self._mine.is_taken(joined):
+            raise ValueError(
+                f"a server that includes this one has {joined!r} already; give this one another "
+                "name"
+            )
+
+    def refresh(self, theirs: Mapping[str, tuple[int, T]]) -> None:
+        """Something has changed there."""
+        self._mine.reflect(self, theirs)
+
+    def drop_without(self, theirs: Mapping[str, object]) -> list[str]:
+        """Forget what is no longer there, and tell the names that it has here."""
+        gone = [name for name in self._taken if name not in theirs]
+        for name in gone:
+            del self._taken[name]
+        return [self._rename(name) for name in gone]
+
+    def take(self, name: str, item: T) -> str | None:
+        """The name that something has here, if it is to be put there now: it is new, or another
+        than before."""
+        joined = self._rename(name)
+        known = self._taken.get(name)
+        if known is item or (known is None and self._mine.is_taken(joined)):
+            return None
+        self._taken[name] = item
+        return joined

@@ -76,6 +76,7 @@ class Resource:
         raw: bool = False,
         custom: Custom | None = None,
         is_whole: bool = True,
+        unknown: int = 0,
     ) -> None:
         what = f"resource {uri!r}"
         if not _SCHEME.match(uri):
@@ -101,6 +102,8 @@ class Resource:
         # Is asked first, before the function; if that is not whole, there is none.
         self.custom = custom
         self._is_whole = is_whole
+        # How much of the URI is a prefix, of which the handler knows nothing.
+        self._unknown = unknown
         # The way of a call that has to go through another server.
         self.route: Route | None = None
         self.template = Template(uri) if "{" in uri else None
@@ -128,13 +131,18 @@ class Resource:
     def under(self, uri: str, route: Route | None) -> "Resource":
         """The same resource as another server offers it."""
         other = copy(self)
-        other.uri, other.route = uri, route
+        other.uri, other.route, other.recipe = uri, route, None
+        other._unknown = self._unknown + len(uri) - len(self.uri)
         if isinstance(self.description, TemplateDescription):
             other.template = Template(uri)
             other.description = msgspec.structs.replace(self.description, uri_template=uri)
         else:
             other.description = msgspec.structs.replace(self.description, uri=uri)
         return other
+
+    def own(self, uri: str) -> str:
+        """The URI as a handler knows it."""
+        return uri[self._unknown :]
 
     def match(self, uri: str) -> dict[str, Any] | None:
         """The arguments of the function, if the URI is one of this resource.
@@ -178,19 +186,25 @@ class Resources:
         require(self, "resources")
         return self.templates.page(exchange, _list_templates)
 
-    def read(self, exchange: Exchange) -> Outcome:
+    def read(self, exchange: Exchange, resource: Resource | None = None) -> Outcome:
         """Answer `resources/read`. Direct URIs come before templates, templates in order, and
-        what is registered before what sources have."""
+        what is registered before what sources have.
+
+        Args:
+            resource: if it is known already which one is meant.
+        """
         uri = exchange.params.uri
+        if resource is not None and (arguments := resource.match(uri)) is not None:
+            return _read(exchange, resource, arguments)
         if len(uri) > _LONGEST_URI:
             raise InvalidParams(f"params.uri: at most {_LONGEST_URI} characters are read")
         direct = self.direct.get(key_of(uri))
         if direct is not None:
             return _read(exchange, direct, direct.signature.bind_strings({}))
-        for resource in self.templates:
-            arguments = resource.match(uri)
+        for template in self.templates:
+            arguments = template.match(uri)
             if arguments is not None:
-                return _read(exchange, resource, arguments)
+                return _read(exchange, template, arguments)
         require(self, "resources")
         if self.direct.sources or self.templates.sources:
             return self._sought(exchange)
@@ -217,7 +231,7 @@ def _read(exchange: Exchange, resource: Resource, arguments: dict[str, Any]) -> 
     own = partial(resource.callee.outcome, exchange, arguments, finish, failed)
     if resource.custom is None:
         return own()
-    return resource.custom.outcome(exchange, (), own, finish, failed)
+    return resource.custom.outcome(exchange, (resource.own(uri),), own, finish, failed)
 
 
 def _explain(uri: str, error: BaseException) -> NoReturn:

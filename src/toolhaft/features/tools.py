@@ -131,7 +131,7 @@ class Tool:
         """The same tool as another server offers it."""
         other = copy(self)
         other._description = msgspec.structs.replace(self._description, name=name)
-        other.route = route
+        other.route, other.recipe = route, None
         other.is_special = bool(self.mirrors) or route is not None
         return other
 
