@@ -354,6 +354,10 @@ async def test_composed() -> None:
     assert (await everything.contents("git+repo://head"))["text"] == "main"
 
 
+async def test_messages() -> None:
+    assert await load("messages").ping() == "answered: {}"
+
+
 async def test_generators() -> None:
     steps = Asking("generators")
 
