@@ -35,6 +35,9 @@ def test_there_is_no_example_that_is_not_tested() -> None:
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == {
         "demo.py",
         "everything.py",  # in tests/conformance
+        "factorial.py",  # these three in tests/providing
+        "files.py",
+        "notes.py",
         "try_demo.py",
     }
 
