@@ -358,6 +358,19 @@ async def test_messages() -> None:
     assert await load("messages").ping() == "answered: {}"
 
 
+async def test_handles() -> None:
+    changing = Asking("handles")
+    said = [await changing.text("teach", word="hello"), await changing.text("hello")]
+    await changing.text("quiet", on=True)
+    refused = await changing.call("shout", text="a")
+    await changing.text("quiet", on=False)
+
+    assert said == ["call hello", "hello"]
+    assert await changing.text("teach", word="hello") == "hello is known already"
+    assert refused["code"] == -32602
+    assert await changing.text("shout", text="a") == "A!"
+
+
 async def test_generators() -> None:
     steps = Asking("generators")
 

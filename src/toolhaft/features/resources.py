@@ -106,7 +106,8 @@ class Resource:
         self._unknown = unknown
         # The way of a call that has to go through another server.
         self.route: Route | None = None
-        self.template = Template(uri) if "{" in uri else None
+        # A brace that is closed and never opened is a mistake, which a template tells.
+        self.template = Template(uri) if "{" in uri or "}" in uri else None
         if is_whole:
             _match_names(what, self.template, self.signature)
         if description is None:
