@@ -13,8 +13,10 @@ from types import ModuleType
 from typing import Annotated, Any
 
 import pytest
+from tests.http.asgi import Client, SessionClient, StatelessClient, lifespan, request
 
-from toolhaft import Depends, Limits, Server
+from toolhaft import Declined, Depends, Limits, Listener, Server
+from toolhaft.testing import in_both_eras, play
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "docs/examples").glob("*.py"))
@@ -132,13 +134,17 @@ class Asking:
         return [(each["role"], each["content"]["text"]) for each in got["messages"]]
 
 
+# Where there are several servers, one has to be named.
+NAMES = {"http_listener": ":clock"}
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_each_example_serves(path: Path) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "server/discover"}
     line = json.dumps({**request, "params": {"_meta": ENVELOPE}}) + "\n"
 
     served = subprocess.run(
-        [sys.executable, "-m", "toolhaft", "run", str(path)],
+        [sys.executable, "-m", "toolhaft", "run", str(path) + NAMES.get(path.stem, "")],
         input=line,
         capture_output=True,
         encoding="utf-8",
@@ -699,6 +705,187 @@ def test_sockets() -> None:
     assert answer == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 
 
+# Over HTTP
+
+ADD = request(1, "tools/call", name="add", arguments={"a": 1, "b": 2})
+
+
+async def test_http_first() -> None:
+    answer = await Client(load("http_first").server.asgi()).post(ADD, accept=None)
+
+    assert answer.status == 200
+    assert answer.json == json.loads(shown_json("docs/http.md", "answer"))
+
+
+@pytest.mark.parametrize("name", ["http_starlette", "http_fastapi", "http_asgi"])
+async def test_http_in_another_application(name: str) -> None:
+    app = load(name).app
+    answer = await StatelessClient(app).tool("add", a=1, b=2)
+    session = SessionClient(app)
+    await session.shake()
+    home = await Client(app, "/").request("GET")
+
+    assert answer.json["result"]["structuredContent"] == 3
+    assert (await session.tool("add", a=1, b=2)).text == "3"
+    assert (home.status, home.body.strip(b'"')) == (200, b"a page of your own")
+
+
+async def test_http_starlette_serves_at_exactly_the_path() -> None:
+    app = load("http_starlette").app
+
+    assert (await Client(app, "/mcp/").post(ADD)).status == 307
+
+
+async def test_http_fastapi_has_health() -> None:
+    app = load("http_fastapi").app
+
+    assert (await Client(app, "/healthz").request("GET")).json == {"status": "ok"}
+
+
+async def test_http_asgi_begins_and_ends_with_its_host() -> None:
+    async with lifespan(load("http_asgi").app) as started:
+        assert started["type"] == "lifespan.startup.complete"
+
+
+async def test_http_listener() -> None:
+    app = load("http_listener").listener.app
+    clock, counter = SessionClient(app, "/clock"), SessionClient(app, "/counter")
+    infos = [(await each.shake()).json["result"]["serverInfo"] for each in (clock, counter)]
+
+    assert [info["name"] for info in infos] == ["clock", "counter"]
+    assert (clock.session is None, counter.session is None) == (True, False)
+    assert (await clock.tool("minutes", hours=2)).text == "120.0"
+    assert [(await counter.tool("count")).text for _ in range(3)] == ["1", "2", "3"]
+    assert (await StatelessClient(app, "/counter").tool("count")).code == -32022
+    assert (await Client(app, "/counter").post(ADD)).status == 400
+
+
+async def test_http_session() -> None:
+    app = load("http_session").server.asgi()
+    first, second = SessionClient(app), SessionClient(app)
+    for client in (first, second):
+        await client.shake()
+    turned = [
+        await first.tool("turn", book="Emma", pages=3),
+        await first.tool("turn"),
+        await second.tool("turn"),
+        await StatelessClient(app).tool("turn", book="Emma"),
+    ]
+
+    assert [answer.text for answer in turned] == [
+        '{"book":"Emma","page":3}',
+        '{"book":"Emma","page":4}',
+        "say which book",
+        "this needs a session; use a client that begins with `initialize`",
+    ]
+
+
+async def test_http_hang_up() -> None:
+    client = SessionClient(load("http_hang_up").server.asgi())
+    await client.shake()
+    hung_up = await client.tool("report", seconds=0.05)
+    [primer] = hung_up.events
+    assert primer.id is not None
+    rest = await client.listen(last_event_id=primer.id).answer()
+
+    assert (primer.data, primer.retry) == ("", "500")
+    assert rest.messages[-1]["result"]["content"][0]["text"] == "42 pages"
+
+
+@pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
+async def test_http_hang_up_does_nothing_for_others(revision: str) -> None:
+    app = load("http_hang_up").server.asgi()
+    client: Any = StatelessClient(app)
+    if revision != "2026-07-28":
+        client = SessionClient(app)
+        await client.shake(revision)
+    answer = await client.tool("report", seconds=0.05)
+
+    assert not answer.is_stream
+    assert answer.text == "42 pages"
+
+
+async def test_http_guard() -> None:
+    guarded = load("http_guard")
+    app = guarded.server.asgi(guard=guarded.guard)
+    alice = SessionClient(app, authorization="Bearer alice-token")
+    await alice.shake()
+    bob = SessionClient(app, authorization="Bearer bob-token")
+    bob.session = alice.session
+    nobody = await Client(app).post({})
+
+    assert (await alice.tool("whoami")).text == "alice"
+    assert (await bob.tool("whoami")).status == 404
+    newer = StatelessClient(app, authorization="Bearer bob-token")
+    assert (await newer.tool("whoami")).text == "bob"
+    assert nobody.status == 401
+    assert nobody.body.decode() in page("docs/http.md")
+    assert f"content-length: {nobody.headers['content-length']}\n" in page("docs/http.md")
+    assert f"www-authenticate: {nobody.headers['www-authenticate']}\n" in page("docs/http.md")
+    for wrong in ("Bearer carol-token", "Basic alice-token", "alice-token", "Bearer ", "Bearer é"):
+        assert (await Client(app, authorization=wrong).post({})).status == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"host": "mcp.example.org"}, 421), ({"origin": "https://app.example.org"}, 403)],
+)
+async def test_what_a_stranger_is_told(headers: dict[str, str], status: int) -> None:
+    refused = await Client(load("http_first").server.asgi(), **headers).post(ADD)
+
+    assert refused.status == status
+    assert_shown("docs/http.md", refused.json["error"]["message"])
+
+
+async def test_asking() -> None:
+    pizzeria = load("asking").server
+    answers = {"Which size?": "s", "2 pizzas at table 4?": True}
+    ordered = await in_both_eras(pizzeria, "order", {"count": 2}, answers=answers)
+    declined = await in_both_eras(pizzeria, "order", {"count": 2}, answers=lambda *_: Declined())
+
+    assert ordered.text == "2 pizzas, SMALL, at table 4."
+    assert ordered.rounds == 3
+    assert declined.text == "Nothing was ordered."
+
+
+async def test_together() -> None:
+    travel = load("together").server
+    ann = {"name": "Ann", "age": 33}
+    folders = {"roots": [{"uri": "file:///home"}]}
+    booked = await in_both_eras(
+        travel, "book", answers={"Who travels?": ann, "roots/list": folders}
+    )
+    compared = await in_both_eras(travel, "compare", answers=lambda *_: "1")
+    reserved = await in_both_eras(
+        travel, "reserve", answers={"Which seat?": "4A", "Coach?": Declined()}
+    )
+
+    assert "name='Ann', age=33, meals='any'" in booked.text
+    assert (booked.rounds, compared.rounds, reserved.rounds) == (2, 2, 2)
+    assert compared.text == "Accepted(value='1') Accepted(value='1')"
+    assert compared.questions[0]["params"]["requestedSchema"]["properties"]["value"]["oneOf"] == [
+        {"const": "1", "title": "First class"},
+        {"const": "2", "title": "Second class"},
+    ]
+    assert reserved.text == "4A in coach 1"
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+async def test_rounds(revision: str) -> None:
+    numbers = iter((3, 5, 7))
+    guessed = await play(
+        load("rounds").server, "guess", answers=lambda *_: next(numbers), revision=revision
+    )
+
+    assert guessed.text == "Right, after 3 tries."
+
+
+def test_asking_says_first_what_matters_most() -> None:
+    first_screen = page("docs/asking.md")[:400]
+
+    assert "Ask first, act after; what has to be done in between is a step." in first_screen
+
+
 # Tables
 
 
@@ -725,3 +912,32 @@ async def test_the_table_of_revisions_is_complete() -> None:
     assert [row[0] for row in rows("docs/protocol.md", "Revisions")] == discovered[
         "supportedVersions"
     ]
+
+
+def test_the_table_of_http_options_is_complete_and_right() -> None:
+    shown = {name: default for name, default, _ in rows("docs/http.md", "Several services")}
+    parameters = inspect.signature(Listener).parameters
+    none = (None, ())
+    defaults = {
+        f"`{name}`": "" if parameter.default in none else f"`{literal(parameter.default)}`"
+        for name, parameter in parameters.items()
+    }
+
+    assert shown == defaults
+
+
+def literal(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def test_the_table_of_options_of_run_is_complete() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "toolhaft", "run", "--help"],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=30,
+        check=True,
+    )
+    options = {name for name in re.findall(r"--[a-z-]+", shown.stdout) if name != "--help"}
+
+    assert {row[0].strip("`").split()[0] for row in rows("docs/command-line.md", "run")} == options

@@ -1,10 +1,19 @@
 """Every example runs, by its own command and in a process of its own."""
 
+import importlib.util
 import json
+import os
+import re
+import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import pytest
+from tests.http.asgi import ACCEPT, Client, SessionClient, StatelessClient, initialize, request
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -33,12 +42,15 @@ def lines_of(output: str, mark: str) -> list[dict[str, Any]]:
 
 def test_there_is_no_example_that_is_not_tested() -> None:
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == {
+        "birds.py",
+        "cart.py",
         "demo.py",
         "everything.py",  # in tests/conformance
         "factorial.py",  # these three in tests/providing
         "files.py",
         "notes.py",
         "try_demo.py",
+        "weather.py",
     }
 
 
@@ -86,3 +98,225 @@ def test_trying_the_demo_works_from_any_folder(tmp_path: Path) -> None:
     )
 
     assert shown.returncode == 0, shown.stderr
+
+
+# Over HTTP
+
+SESSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
+
+
+def load(name: str) -> ModuleType:
+    """A fresh copy of an example."""
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["weather", "cart"])
+def test_the_services_serve_http_when_they_are_run_as_scripts(name: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, f"examples/{name}.py"],
+        cwd=ROOT,
+        env={**os.environ, "HTTP_PORT": "0"},
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = process.stderr.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+/mcp", said)
+            assert found is not None, said
+            headers = {
+                "Content-Type": "application/json",
+                "Accept": ACCEPT,
+                "Authorization": "Bearer alice-token",
+            }
+            body = json.dumps(initialize()).encode()
+            asked = urllib.request.Request(found.group(), body, headers)
+            with urllib.request.urlopen(asked, timeout=10) as answer:
+                result = json.load(answer)["result"]
+                session = answer.headers["Mcp-Session-Id"]
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+    assert process.returncode == 0
+    assert result["serverInfo"]["name"] == name
+    assert session
+
+
+async def weather_client(revision: str) -> Any:
+    app = load("weather").server.asgi()
+    if revision not in SESSIONS:
+        return StatelessClient(app)
+    client = SessionClient(app)
+    await client.shake(revision)
+    return client
+
+
+@pytest.mark.parametrize("revision", [*SESSIONS, "2026-07-28"])
+async def test_the_weather_is_told_in_every_revision(revision: str) -> None:
+    client = await weather_client(revision)
+    now = await client.tool("get_current_weather", city="Delft")
+    days = await client.tool("get_weather_forecast", location="Delft", days=3)
+
+    assert json.loads(now.text) == {
+        "location": "Delft",
+        "temperature": 25.5,
+        "humidity": 42,
+        "pressure": 1029,
+        "sky": "sunny",
+    }
+    assert [day["day"] for day in json.loads(days.text)["days"]] == [0, 1, 2]
+
+
+async def test_the_weather_is_structured() -> None:
+    client = await weather_client("2025-11-25")
+    answer = await client.tool("get_weather_forecast", location="Delft", days=1)
+    result = answer.json["result"]
+
+    assert result["structuredContent"] == json.loads(answer.text)
+
+
+async def test_the_weather_needs_no_session() -> None:
+    client = SessionClient(load("weather").server.asgi())
+
+    assert (await client.tool("get_current_weather", city="Delft")).status == 200
+
+
+async def test_the_weather_is_the_same_for_the_same_question() -> None:
+    first, second = await weather_client("2026-07-28"), await weather_client("2026-07-28")
+    asked = {"location": "Oslo", "days": 14}
+
+    assert (await first.tool("get_weather_forecast", **asked)).json == (
+        await second.tool("get_weather_forecast", **asked)
+    ).json
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("get_current_weather", {"city": " "}, "say where: the name of a city, such as Delft"),
+        (
+            "get_weather_forecast",
+            {"location": "Delft", "days": 15},
+            "invalid arguments for get_weather_forecast:\ndays: must be at most 14, got 15",
+        ),
+    ],
+)
+async def test_what_the_weather_service_refuses(
+    tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    answer = await (await weather_client("2025-11-25")).tool(tool, **arguments)
+
+    assert answer.json["result"]["isError"]
+    assert answer.text == told
+
+
+class Shop:
+    """The cart, as its script serves it."""
+
+    def __init__(self) -> None:
+        cart = load("cart")
+        self.app = cart.server.asgi(sessions="stateful", guard=cart.guard)
+
+    async def customer(self, name: str, revision: str = "2025-11-25") -> SessionClient:
+        client = SessionClient(self.app, authorization=f"Bearer {name}-token")
+        await client.shake(revision)
+        return client
+
+
+async def cart_of(client: SessionClient) -> dict[str, Any]:
+    cart: dict[str, Any] = json.loads((await client.tool("list_items")).text)
+    return cart
+
+
+@pytest.mark.parametrize("revision", SESSIONS)
+async def test_a_cart_is_kept_from_call_to_call(revision: str) -> None:
+    alice = await Shop().customer("alice", revision)
+    await alice.tool("add_item", item="tea")
+    await alice.tool("add_item", item="milk", quantity=2)
+    await alice.tool("add_item", item="tea")
+    full = await cart_of(alice)
+    await alice.tool("remove_item", item="tea")
+
+    assert full == {"owner": "alice", "items": {"tea": 2, "milk": 2}, "total": 878}
+    assert await cart_of(alice) == {"owner": "alice", "items": {"milk": 2}, "total": 238}
+
+
+async def test_alice_and_bob_have_carts_of_their_own() -> None:
+    shop = Shop()
+    alice, bob = await shop.customer("alice"), await shop.customer("bob")
+    await alice.tool("add_item", item="tea")
+    await bob.tool("add_item", item="bread")
+
+    assert await cart_of(alice) == {"owner": "alice", "items": {"tea": 1}, "total": 320}
+    assert await cart_of(bob) == {"owner": "bob", "items": {"bread": 1}, "total": 265}
+
+
+async def test_bob_cannot_use_the_session_of_alice() -> None:
+    shop = Shop()
+    alice, bob = await shop.customer("alice"), await shop.customer("bob")
+    await alice.tool("add_item", item="tea")
+    bob.session = alice.session
+    ended = await bob.end()
+
+    assert (await bob.tool("list_items")).status == 404
+    assert ended.status == 404
+    assert (await cart_of(alice))["items"] == {"tea": 1}
+
+
+async def test_nobody_else_is_served() -> None:
+    shop = Shop()
+    answers = [
+        await Client(shop.app).post(initialize()),
+        await Client(shop.app, authorization="Bearer carol-token").post(initialize()),
+        await Client(shop.app, authorization="Basic alice-token").post(initialize()),
+    ]
+
+    assert [answer.status for answer in answers] == [401, 401, 401]
+    assert answers[0].headers["www-authenticate"] == "Bearer"
+
+
+async def test_a_cart_needs_a_session() -> None:
+    shop = Shop()
+    token = {"authorization": "Bearer alice-token"}
+    without = await Client(shop.app, **token).post(request(1, "tools/call", name="list_items"))
+    newer = await StatelessClient(shop.app, **token).tool("list_items")
+
+    assert without.status == 400
+    assert (newer.status, newer.code) == (400, -32022)
+
+
+async def test_a_cart_is_gone_with_its_session() -> None:
+    shop = Shop()
+    alice = await shop.customer("alice")
+    await alice.tool("add_item", item="tea")
+    assert (await alice.end()).status == 204
+    gone = await alice.tool("list_items")
+    again = await shop.customer("alice")
+
+    assert gone.status == 404
+    assert (await cart_of(again))["items"] == {}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("add_item", {"item": "gold"}, "we have no 'gold'; we have tea, milk, bread"),
+        ("remove_item", {"item": "tea"}, "there is no 'tea' in the cart"),
+        (
+            "add_item",
+            {"item": "tea", "quantity": 0},
+            "invalid arguments for add_item:\nquantity: must be at least 1, got 0",
+        ),
+    ],
+)
+async def test_what_the_cart_refuses(tool: str, arguments: dict[str, Any], told: str) -> None:
+    answer = await (await Shop().customer("alice")).tool(tool, **arguments)
+
+    assert answer.json["result"]["isError"]
+    assert answer.text == told

@@ -16,10 +16,12 @@ from .errors import (
 from .features.arguments import Arg
 from .features.asking import (
     Accepted,
+    Ask,
     Cancelled,
     Declined,
     Elicit,
     ElicitUrl,
+    InputRequired,
     Roots,
     Sample,
     Sampled,
@@ -49,6 +51,7 @@ from .types.wire import Icon
 __all__ = [
     "Accepted",
     "Arg",
+    "Ask",
     "Audio",
     "Cache",
     "Cancelled",
@@ -66,6 +69,7 @@ __all__ = [
     "Icon",
     "Image",
     "Inclusion",
+    "InputRequired",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",

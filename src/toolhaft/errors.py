@@ -11,6 +11,7 @@ Exception
     ├── InvalidRequest          -32600  JSON, but not a request
     ├── MethodNotFound          -32601
     ├── InvalidParams           -32602
+    │   ├── BadEnvelope                 it does not say who asks
     │   └── NotFound                    a resource; the code depends on the revision
     ├── InternalError           -32603
     ├── PromptError             -32603  a prompt's own «this did not work»
@@ -89,6 +90,10 @@ class InvalidParams(McpError):
     """The method exists; its parameters, or what they name, do not."""
 
     code = -32602
+
+
+class BadEnvelope(InvalidParams):
+    """A request that does not say who asks, as each request of its era has to."""
 
 
 class NotFound(InvalidParams):

@@ -1,7 +1,8 @@
 """Keywords that several functions take. `Server` and `Listener` say what they mean."""
 
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 from msgspec import Struct
 
@@ -59,10 +60,22 @@ class ResourceOptions(_Options, total=False):
 SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
 RunnerName: TypeAlias = Literal["uvicorn", "granian"]
 _Event: TypeAlias = MutableMapping[str, Any]
-# An application that any ASGI server can run.
-ASGI: TypeAlias = Callable[
-    [_Event, Callable[[], Awaitable[_Event]], Callable[[_Event], Awaitable[None]]], Awaitable[None]
-]
+
+
+class ASGI(Protocol):
+    """An application that any ASGI server can run, and any ASGI application can mount."""
+
+    async def __call__(
+        self,
+        scope: _Event,
+        receive: Callable[[], Awaitable[_Event]],
+        send: Callable[[_Event], Awaitable[None]],
+    ) -> None: ...
+
+    def lifespan(self, host: object = None) -> AbstractAsyncContextManager[None]:
+        """For a host that passes on no lifespan events to what it mounts, as Starlette does not:
+        `Starlette(routes=…, lifespan=app.lifespan)`."""
+        ...
 
 
 class HttpOptions(TypedDict, total=False):

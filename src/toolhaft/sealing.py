@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Sequence
 
+from . import cipher
 from .protocol.sealing import Seal
 from .protocol.stateless import Stateless
 from .types.wire import Implementation
@@ -26,7 +27,15 @@ def stateless(
     secrets = [each.encode() if isinstance(each, str) else each for each in ring]
     if not secrets or any(len(each) < _SHORTEST for each in secrets):
         raise ValueError(f"secret: expected at least {_SHORTEST} bytes that nobody can guess")
-    seal = Seal(secrets, info.name, seconds=seconds, clock=time.time, refused=_log)
+    seal = Seal(
+        secrets,
+        info.name,
+        seconds=seconds,
+        clock=time.time,
+        random=os.urandom,
+        cipher=cipher.find,
+        refused=_log,
+    )
     return Stateless(info, seal)
 
 

@@ -6,13 +6,14 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from .addresses import Address, UnixPath
 from .options import RunnerName, Terms
 from .protocol.http import LOOPBACK, Doors
+from .protocol.limits import Limits
 from .protocol.ports import Bus, Store
 from .runtime import descriptors
 from .runtime.asgi import App, Mounted
@@ -24,6 +25,8 @@ from .runtime.sockets import UnixSocket, listen
 from .runtime.stderr import drain, log_to_stderr
 from .runtime.tls import Tls
 from .runtime.workers import Workers
+
+_A_MOMENT: Final = 0.2
 
 
 class Offered(Service, Protocol):
@@ -56,7 +59,8 @@ class Serving:
         self._runner_name = runner
         self._tls = None if tls is None else Tls(*tls)
         self._runner: Runner | None = None
-        self.app = App()
+        self._is_spokesman = False
+        self.app = App(self._say_where)
 
     def mount(self, path: str, service: Offered, terms: Terms) -> None:
         """Serve something at a path."""
@@ -76,11 +80,10 @@ class Serving:
         log_to_stderr()
         sockets, unix = self._listen()
         try:
-            self._say_where()
             if workers == 1:
-                self._work(sockets)
+                self._work(sockets, first=True)
             else:
-                status = Workers(workers, lambda: self._work(sockets)).run()
+                status = Workers(workers, lambda first: self._work(sockets, first=first)).run()
                 if status:
                     sys.exit(status)
         finally:
@@ -115,14 +118,15 @@ class Serving:
 
     def _own_hosts(self) -> list[str]:
         if isinstance(self._where, UnixPath):  # whoever can open it is let in, by any name
-            return ["*"]
+            return ["*", *LOOPBACK]
         if self._where.is_everywhere:
             return list(LOOPBACK)
         host = self._where.host
         return [*LOOPBACK, f"[{host}]" if ":" in host else host]
 
-    def _work(self, sockets: list[socket.socket]) -> None:
+    def _work(self, sockets: list[socket.socket], *, first: bool) -> None:
         """Serve in this process."""
+        self._is_spokesman = first
         descriptors.watch_forks()
         runner = self._runner = self._make_runner()
         loop = _new_loop()
@@ -131,19 +135,20 @@ class Serving:
         try:
             run_to_the_end(loop, main)
         finally:
+            _cancel_all(loop)
             asyncio.set_event_loop(None)
             loop.close()
 
     def _make_runner(self) -> Runner:
-        drains = [mounted.service.limits.drain_seconds for mounted in self.app.mounted]
-        drain_seconds = max(drains, default=0.0)
+        limits = [mounted.service.limits for mounted in self.app.mounted] or [Limits()]
+        drain_seconds = max(each.drain_seconds for each in limits)
         if self._runner_name == "granian":
             from .runtime.granian_server import GranianServer  # noqa: PLC0415
 
             return GranianServer(self.app, drain=drain_seconds, tls=self._tls)
         from .runtime.uvicorn_server import UvicornServer  # noqa: PLC0415
 
-        return UvicornServer(self.app, drain=drain_seconds, tls=self._tls)
+        return UvicornServer(self.app, limits=limits[0], drain=drain_seconds, tls=self._tls)
 
     def _check(self) -> None:
         """Say at once what is missing."""
@@ -171,6 +176,8 @@ class Serving:
             mounted.settings = _for_workers(mounted)
 
     def _say_where(self) -> None:
+        if not self._is_spokesman:
+            return
         for path in self.app.paths:
             sys.stderr.write(f"toolhaft: serving at {self.url}{path} (Ctrl-C ends it)\n")
         where = self._where
@@ -209,6 +216,15 @@ def application(path: str, service: Offered, terms: Terms) -> App:
     app = App()
     _offer(app, path, service, terms, LOOPBACK)
     return app
+
+
+def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
+    """What is left behind when the service has ended."""
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.wait(left, timeout=_A_MOMENT))
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:

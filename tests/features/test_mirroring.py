@@ -31,7 +31,7 @@ def test_marks_are_found_in_properties_and_in_their_properties() -> None:
 def test_a_tool_with_a_bad_mark_is_refused_when_it_is_registered() -> None:
     def locate(at: Annotated[float, Meta(extra_json_schema={"x-mcp-header": "At"})]) -> None: ...
 
-    with pytest.raises(ValueError, match="tool 'locate': at properties.at: x-mcp-header needs"):
+    with pytest.raises(ValueError, match="x-mcp-header needs the"):
         Server("s").add_tool(locate)
 
 

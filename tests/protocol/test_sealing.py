@@ -1,6 +1,7 @@
 """`requestState`: what is sealed comes back as it was, or not at all."""
 
 import base64
+import os
 
 import msgspec
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from toolhaft import InternalError, InvalidParams
+from toolhaft import InternalError, InvalidParams, cipher
 from toolhaft.protocol.journal import Entry, Pages
 from toolhaft.protocol.sealing import Binding, Seal
 
@@ -18,7 +19,7 @@ OLD, NEW = b"an old secret of 16 bytes", b"a new secret of 16 bytes"
 class Desk:
     """A seal, with a clock that can be set and a log that can be read."""
 
-    def __init__(self, *secrets: bytes, audience: str = "server") -> None:
+    def __init__(self, *secrets: bytes, audience: str = "server", hides: bool = False) -> None:
         self.now = 1_000_000.0
         self.log: list[str] = []
         self.seal = Seal(
@@ -26,6 +27,8 @@ class Desk:
             audience,
             seconds=600,
             clock=lambda: self.now,
+            random=os.urandom,
+            cipher=cipher.find if hides else lambda: None,
             refused=self.log.append,
         )
 
@@ -153,9 +156,10 @@ def test_a_state_that_would_be_too_large_is_an_error() -> None:
         desk.seal.seal(desk.bound(), Pages(1, {"a": Entry("", large)}))
 
 
-@given(st.data())
-def test_a_state_that_was_changed_anywhere_is_refused(data: st.DataObject) -> None:
-    desk = Desk()
+@pytest.mark.parametrize("hides", [False, True])
+@given(data=st.data())
+def test_a_state_that_was_changed_anywhere_is_refused(hides: bool, data: st.DataObject) -> None:
+    desk = Desk(hides=hides)
     state = desk.sealed()
     place = data.draw(st.integers(0, len(state) - 1))
     letter = data.draw(st.sampled_from("Aa0-_.=+/ é").filter(lambda each: each != state[place]))
@@ -163,9 +167,10 @@ def test_a_state_that_was_changed_anywhere_is_refused(data: st.DataObject) -> No
     assert desk.reason(state[:place] + letter + state[place + 1 :])
 
 
-@given(st.data())
-def test_a_state_that_was_cut_or_prolonged_is_refused(data: st.DataObject) -> None:
-    desk = Desk()
+@pytest.mark.parametrize("hides", [False, True])
+@given(data=st.data())
+def test_a_state_that_was_cut_or_prolonged_is_refused(hides: bool, data: st.DataObject) -> None:
+    desk = Desk(hides=hides)
     state = desk.sealed()
     cut = state[: data.draw(st.integers(0, len(state) - 1))]
     longer = state + data.draw(st.text(min_size=1).filter(lambda text: text.isprintable()))
@@ -183,3 +188,24 @@ def test_what_is_no_text_is_refused(raw: bytes) -> None:
 
     with pytest.raises(InvalidParams, match="invalid or expired requestState"):
         desk.seal.open(Raw(raw), desk.bound())
+
+
+def test_with_a_cipher_a_state_cannot_be_read() -> None:
+    desk = Desk(hides=True)
+    state = desk.sealed()
+    parts = [base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in state.split(".")]
+
+    assert desk.opened(state).round == 2
+    assert desk.sealed() != state
+    assert not any(b"decline" in part or b"order" in part for part in parts)
+
+
+def test_a_host_with_a_cipher_opens_what_one_without_has_sealed() -> None:
+    assert Desk(hides=True).opened(Desk().sealed()).round == 2
+    assert Desk().reason(Desk(hides=True).sealed()) == "sealed in a way that is not known here"
+
+
+def test_a_hidden_state_is_bound_as_well() -> None:
+    desk = Desk(hides=True)
+
+    assert desk.reason(desk.sealed(), target="other") == "made for another call"

@@ -92,9 +92,9 @@ class _Streams:
     async def ask(self, method: str, **params: Any) -> Json:
         return outcome(await asyncio.wait_for(self._request(method, params), PATIENCE))
 
-    async def open(self) -> None:
+    async def open(self, hello: Json) -> None:
         if not self._stateless:
-            await self.ask("initialize", **HANDSHAKE)
+            await self.ask("initialize", **hello)
             self.send({"method": "notifications/initialized"})
 
     async def follow(self, *uris: str) -> None:
@@ -109,10 +109,12 @@ class _Streams:
 
 
 @contextlib.asynccontextmanager
-async def streams(server: Server, *, stateless: bool) -> AsyncGenerator[Client]:
+async def streams(
+    server: Server, *, stateless: bool, hello: Json = HANDSHAKE
+) -> AsyncGenerator[_Streams]:
     client = _Streams(stateless=stateless)
     serving = asyncio.create_task(server.serve(client.reader, client.pipe))
-    await client.open()
+    await client.open(hello)
     yield client
     client.reader.feed_eof()
     await asyncio.wait_for(serving, PATIENCE)

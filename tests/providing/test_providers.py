@@ -7,13 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.providing.clients import CLIENTS, Connect, streams
+from tests.providing.clients import CLIENTS, Connect, hears, streams
 
 from toolhaft import (
     Arg,
     Audio,
     Context,
+    Elicit,
     Image,
+    InputRequired,
     InternalError,
     InvalidParams,
     Link,
@@ -446,6 +448,69 @@ async def test_a_result_is_checked_against_an_output_schema_given_by_hand() -> N
     assert (await call(server, "weigh", thing="bag"))["structuredContent"] == {"kg": 3}
     assert wrong["isError"]
     assert "its result is not what it promises" in wrong["content"][0]["text"]
+
+
+# Handlers that ask
+
+
+class Asking:
+    """Asks in both ways: in the middle of its work, and by returning its questions."""
+
+    def tools(self) -> list[ToolInfo]:
+        return [ToolInfo("waits"), ToolInfo("returns")]
+
+    async def call_tool(self, name: str, arguments: Json, ctx: Context) -> Any:
+        if name == "waits":
+            return f"{await ctx.elicit('How many?', int)} waited for"
+        if not ctx.answers:
+            return InputRequired({"count": Elicit("How many?", int)}, state="kept")
+        return f"{ctx.answers['count']} {ctx.state}"
+
+
+ASKED = pytest.mark.parametrize(
+    ("name", "said"),
+    [("waits", "Accepted(value=3) waited for"), ("returns", "Accepted(value=3) kept")],
+)
+CAN = {"elicitation": {"form": {}}}
+
+
+@ASKED
+async def test_a_handler_asks_a_client_of_2026(name: str, said: str) -> None:
+    """B-15: the later advanced service may answer with questions."""
+    server = including(Asking())
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": CAN,
+    }
+    request: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    params: Json = {"name": name, "arguments": {}, "_meta": meta}
+    asked = await server.handle({**request, "params": params})
+    assert asked is not None
+    [key] = asked["result"]["inputRequests"]
+    answers = {key: {"action": "accept", "content": {"value": 3}}}
+    state = asked["result"]["requestState"]
+    answered = await server.handle(
+        {**request, "params": {**params, "inputResponses": answers, "requestState": state}}
+    )
+
+    assert answered is not None
+    assert answered["result"]["content"][0]["text"] == said
+
+
+@ASKED
+async def test_a_handler_asks_a_client_of_2025(name: str, said: str) -> None:
+    """B-15: and in the era of sessions by a request."""
+    info = {"name": "c", "version": "1"}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": CAN, "clientInfo": info}
+    async with streams(including(Asking()), stateless=False, hello=hello) as client:
+        calling = asyncio.create_task(client.ask("tools/call", name=name, arguments={}))
+        asked = await hears(client)
+        answer = {"action": "accept", "content": {"value": 3}}
+        client.send({"id": asked["id"], "result": answer})
+        answered = await calling
+
+    assert asked["method"] == "elicitation/create"
+    assert answered["content"][0]["text"] == said
 
 
 # Custom first, then the marked method

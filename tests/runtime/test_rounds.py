@@ -1,6 +1,7 @@
 """Calls that are answered with their questions and run again: what is asked, undone and told."""
 
 import asyncio
+import json
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -421,3 +422,31 @@ async def test_nothing_is_logged_when_a_call_makes_way(caplog: pytest.LogCapture
     await play(server)
 
     assert [record for record in caplog.records if record.name.startswith("toolhaft")] == []
+
+
+@pytest.mark.parametrize("number", [10**30, -(10**30), 2**63, 1e300])
+async def test_arguments_that_are_hard_to_write_make_no_difference(number: float) -> None:
+    server = Server("s")
+
+    @server.tool
+    async def tool(n: Any, ctx: Context) -> str:
+        return value(await ctx.elicit("A", str, key="a"))
+
+    arguments = {"n": number}
+    asked = await server.handle(_call(arguments))
+    assert asked is not None
+    state = json.loads(asked)["result"]["requestState"]
+    done = await server.handle(
+        _call(arguments, requestState=state, inputResponses={"a": accepted("x")})
+    )
+    other = await server.handle(_call({"n": 1}, requestState=state))
+
+    assert done is not None
+    assert json.loads(done)["result"]["content"][0]["text"] == "x"
+    assert other is not None
+    assert json.loads(other)["error"]["code"] == -32602
+
+
+def _call(arguments: Any, **more: Any) -> str:
+    params = {"name": "tool", "arguments": arguments, "_meta": META, **more}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})

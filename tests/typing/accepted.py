@@ -11,20 +11,26 @@ from typing import Annotated, Any, Literal, assert_type
 import msgspec
 
 from toolhaft import (
+    Accepted,
     Arg,
+    Ask,
     Audio,
     Cache,
+    Cancelled,
     Client,
     Complete,
     Contents,
     Context,
+    Declined,
     Depends,
+    Elicit,
     Embedded,
     File,
     Header,
     Icon,
     Image,
     Inclusion,
+    InputRequired,
     InvalidParams,
     Limits,
     Link,
@@ -40,6 +46,9 @@ from toolhaft import (
     ResourceInfo,
     ResourceProvider,
     Result,
+    Root,
+    Roots,
+    Sampled,
     Server,
     Text,
     ToolError,
@@ -307,3 +316,39 @@ with server.include(Marked()) as inclusion:
     inclusion.remove()
 server.include(Server("other"), prefix="other").remove()
 Server("providing", providers=[Marked(), Listing()])
+
+
+@server.tool
+async def order(size: Annotated[int, Ask("Which size?")], ctx: Context) -> str | InputRequired:
+    point = await ctx.elicit("Where?", Point)
+    assert_type(point, Accepted[Point] | Declined | Cancelled)
+    match point:
+        case Accepted(value=where):
+            assert_type(where, Point)
+        case Declined() | Cancelled():
+            return "nowhere"
+    raw = await ctx.elicit("More?", {"type": "object"}, key="more")
+    assert_type(raw, Accepted[dict[str, Any]] | Declined | Cancelled)
+    assert_type(
+        await ctx.elicit_url("Pay", "https://example.org"), Accepted[None] | Declined | Cancelled
+    )
+    assert_type(await ctx.roots(), list[Root])
+    said = await ctx.sample([user("Hi"), assistant("Ho")], max_tokens=5, models=["small"])
+    assert_type(said, Sampled)
+    answers = await ctx.ask(name=Elicit("Name?", str), where=Roots())
+    assert_type(answers, dict[str, Any])
+    assert_type(await ctx.step("add", add, 1, b=2), int)
+    assert_type(await ctx.step("count", counted, "x"), int)
+    assert_type((ctx.round, ctx.replaying), tuple[int, bool])
+    return InputRequired({"name": Elicit("Name?", str)}, state={"size": size})
+
+
+async def counted(text: str) -> int:
+    return len(text)
+
+
+@server.tool
+def order_plainly(ctx: Context) -> str:
+    assert_type(ctx.sync.elicit("Size?", int), Accepted[int] | Declined | Cancelled)
+    assert_type(ctx.sync.step("add", add, 1, 2), int)
+    return ctx.sync.sample("Hi").text

@@ -71,6 +71,10 @@ async def wait(ctx: Context) -> str:
     await ctx.log("loud", "x")  # wrong
     await ctx.sync.progress(1)  # wrong
     ctx.client.name = "me"  # wrong
+    await ctx.elicit(3, str)  # wrong
+    await ctx.sample("Hi", max_tokens="many")  # wrong
+    await ctx.ask(name="Name?")  # wrong
+    await ctx.step("add", add, "1", 2)  # wrong
     return "done"
 
 

@@ -3,9 +3,10 @@
 import argparse
 import sys
 
+from ..listener import Listener
 from ..runtime import descriptors
 from ..server import Server
-from .target import BadTarget, load
+from .target import BadTarget, load_any
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -17,11 +18,38 @@ def execute(options: argparse.Namespace) -> int:
         if not over_http:
             # Before any code of the author's runs: what it prints must not reach the client.
             descriptors.take()
-        server = load(options.target)
-        return _over_http(server, options) if over_http else _over_stdio(server, options)
+        found = load_any(options.target)
+        if isinstance(found, Listener):
+            return _listener(found, options)
+        if over_http:
+            return _over_http(found, options)
+        _check_unused(options)
+        return _over_stdio(found, options)
     except (BadTarget, OSError, ValueError, ModuleNotFoundError) as error:
         print(f"toolhaft: {error}", file=sys.stderr)
         return 2
+
+
+def _listener(listener: Listener, options: argparse.Namespace) -> int:
+    if options.http is not None or options.uds is not None:
+        raise BadTarget(f"{options.target} is a Listener, and says itself where it listens")
+    descriptors.give_back()
+    listener.run(workers=options.workers)
+    return 0
+
+
+def _check_unused(options: argparse.Namespace) -> None:
+    """What is said of HTTP means nothing over stdio."""
+    defaults = {"path": "/mcp", "workers": 1, "sessions": "auto", "runner": "uvicorn"}
+    names = (*defaults, "allow_host", "allow_origin", "tls", "legacy_sse")
+    used = [
+        name
+        for name in names
+        if getattr(options, name) and getattr(options, name) != defaults.get(name)
+    ]
+    if used:
+        options_ = " and ".join("--" + name.replace("_", "-") for name in used)
+        raise BadTarget(f"{options_}: only over HTTP; say where, as in --http 127.0.0.1:8000")
 
 
 def _over_stdio(server: Server, options: argparse.Namespace) -> int:
@@ -32,8 +60,6 @@ def _over_stdio(server: Server, options: argparse.Namespace) -> int:
 
 
 def _over_http(server: Server, options: argparse.Namespace) -> int:
-    from ..listener import Listener  # noqa: PLC0415
-
     bind = options.http if options.uds is None else f"unix:{options.uds}"
     listener = Listener(
         bind,

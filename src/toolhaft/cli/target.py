@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..listener import Listener
 from ..server import Server
 
 _PACKAGE = Path(__file__).parent.parent
@@ -20,6 +21,18 @@ class BadTarget(Exception):
 
 def load(target: str) -> Server:
     """The server that a target names.
+
+    Raises:
+        BadTarget: there is none.
+    """
+    found = load_any(target)
+    if isinstance(found, Listener):
+        raise BadTarget(f"{target} is a Listener, which can only be run; name one of its servers")
+    return found
+
+
+def load_any(target: str) -> Server | Listener:
+    """The server that a target names, or the listener.
 
     Raises:
         BadTarget: there is none.
@@ -92,17 +105,17 @@ def _only(module: ModuleType, where: str) -> Server:
     )
 
 
-def _named(module: ModuleType, name: str, where: str) -> Server:
+def _named(module: ModuleType, name: str, where: str) -> Server | Listener:
     value: Any = getattr(module, name, None)
     if value is None:
         known = [key for key, found in vars(module).items() if isinstance(found, Server)]
         hint = f"; it has {', '.join(known)}" if known else ""
         raise BadTarget(f"{where} has nothing named {name!r}{hint}")
-    if not isinstance(value, Server) and callable(value):
+    if not isinstance(value, Server | Listener) and callable(value):
         try:
             value = value()
         except BaseException as error:
             raise BadTarget(_told(f"{where}:{name}", error, "called")) from error
-    if inspect.isawaitable(value) or not isinstance(value, Server):
+    if inspect.isawaitable(value) or not isinstance(value, Server | Listener):
         raise BadTarget(f"{where}:{name} is {type(value).__name__}, not a Server")
     return value

@@ -136,7 +136,7 @@ class Elicit(Asked[Answer[T]]):
         TypeError: there is no form for this type; the message names the field.
     """
 
-    __slots__ = ()
+    __slots__ = ("is_single",)
 
     @overload
     def __init__(self, message: str, type: type[T]) -> None: ...
@@ -146,6 +146,7 @@ class Elicit(Asked[Answer[T]]):
     def __init__(self: "Elicit[Any]", message: str, type: Any) -> None: ...
     def __init__(self, message: str, type: Any) -> None:
         form = form_of(type)
+        self.is_single = form.is_single
 
         def read(text: bytes) -> Answer[Any]:
             result = _result(ElicitResult, text)
@@ -171,10 +172,11 @@ class ElicitUrl(Asked[Answer[None]]):
         if not expect("ElicitUrl", "url", url, str).startswith(("https://", "http://")):
             raise ValueError(f"ElicitUrl: url begins with https://, and {url!r} does not")
         params = ElicitUrlParams(mode="url", message=message, url=url)
-        super().__init__(Question("elicitation/create", params, ("elicitation.url",), _read_visit))
+        super().__init__(Question("elicitation/create", params, ("elicitation.url",), read_visit))
 
 
-def _read_visit(text: bytes) -> Answer[None]:
+def read_visit(text: bytes) -> Answer[None]:
+    """What the user says to a page."""
     result = _result(ElicitResult, text)
     if result.action == "accept":
         return Accepted(None)
@@ -187,10 +189,11 @@ class Roots(Asked[list[Root]]):
     __slots__ = ()
 
     def __init__(self) -> None:
-        super().__init__(Question("roots/list", ListRootsParams(), ("roots",), _read_root_list))
+        super().__init__(Question("roots/list", ListRootsParams(), ("roots",), read_roots))
 
 
-def _read_root_list(text: bytes) -> list[Root]:
+def read_roots(text: bytes) -> list[Root]:
+    """The folders of a client."""
     return _result(ListRootsResult, text).roots
 
 
@@ -252,7 +255,36 @@ class Sample(Asked[Sampled]):
         )
         needs_tools = bool(tools) or tool_choice is not None
         requires = ("sampling", "sampling.tools") if needs_tools else ("sampling",)
-        super().__init__(Question("sampling/createMessage", params, requires, _read_message))
+        super().__init__(Question("sampling/createMessage", params, requires, read_message))
+
+
+class InputRequired:
+    """What a function returns that handles rounds itself: questions to ask, and then to call it
+    again, with the answers in `ctx.answers` and with `state` in `ctx.state`.
+
+    Answers are plain values here, as JSON has them. The state is sealed, so that no client can
+    change it, but it can be read unless the extra `[auth]` is there. A function that may return
+    this says so: `-> str | InputRequired`."""
+
+    __slots__ = ("questions", "state")
+
+    def __init__(self, questions: Mapping[str, Asked[Any]], state: Any = None) -> None:
+        if not questions:
+            raise ValueError("InputRequired needs at least one question")
+        self.questions = dict(questions)
+        self.state = state
+
+
+class Ask:
+    """Fill a parameter with what the user answers: `size: Annotated[Size, Ask("Which size?")]`.
+
+    All such parameters of a function are asked for together, before it is called. If the user does
+    not answer, the default counts; without one the call fails."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str) -> None:
+        self.message = expect("Ask", "message", message, str)
 
 
 def _given(value: Any) -> Any:
@@ -304,7 +336,8 @@ def _message(given: str | Message) -> SamplingMessage:
     return SamplingMessage(wire.role, wire.content)
 
 
-def _read_message(text: bytes) -> Sampled:
+def read_message(text: bytes) -> Sampled:
+    """What a model says."""
     result = _result(CreateMessageResult, text)
     content = result.content if isinstance(result.content, list) else [result.content]
     return Sampled(

@@ -17,10 +17,12 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, NoReturn, cast
 
-from ..errors import InvalidParams, clipped, shown
+from ..errors import InvalidParams, ToolError, clipped, shown
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from ..protocol.ports import Gate
+from ..protocol.questions import Question
 from ..schema.kinds import convert
+from .asking import Accepted, InputRequired
 from .context import Context, MakeContext
 from .injection import Step, plan_of
 from .parameters import Headed
@@ -50,7 +52,9 @@ class Callee:
         gate: Gate | None = None,
     ) -> None:
         self.signature = signature
-        self.inline = inline
+        # One that asks has to wait.
+        asks = bool(signature.inquired) or signature.has_rounds
+        self.inline = inline and not asks
         self.timeout = timeout
         self.gate = gate
         self.plan = plan_of(signature)
@@ -58,6 +62,7 @@ class Callee:
         # Can it be called as it is, once it has its arguments?
         self.is_simple = (
             not self.plan.steps
+            and not asks
             and timeout is None
             and gate is None
             and signature.form in ("plain", "async")
@@ -166,6 +171,8 @@ class _Run:
         result: Result = b""
         with ExitStack() as stack:
             try:
+                if self._callee.signature.inquired:
+                    self._take_answers(self._exchange.ask_from_thread(self._inquiries()))
                 for step in self._callee.plan.steps:
                     if step.form == "generator":
                         self._made.append(stack.enter_context(self._manager(step)))
@@ -205,6 +212,8 @@ class _Run:
         result: Result = b""
         async with AsyncExitStack() as stack:
             try:
+                if self._callee.signature.inquired:
+                    self._take_answers(await self._exchange.ask(self._inquiries()))
                 for step in plan.steps:
                     self._made.append(await self._take(step, stack))
                 result = await self._body(finish)
@@ -217,6 +226,8 @@ class _Run:
 
     async def _body(self, finish: Finish) -> Result:
         form, function = self._callee.signature.form, self._callee.signature.function
+        if form == "async" and self._callee.signature.has_rounds:
+            return finish(await self._in_rounds())
         if form == "async":
             return finish(await function(**self._filled()))
         if form == "async generator":
@@ -277,8 +288,45 @@ class _Run:
         return {**self._arguments, **{name: self._made[index] for name, index in given.items()}}
 
     def _call(self) -> Any:
+        return self._plainly_in_rounds() if self._callee.signature.has_rounds else self._once()
+
+    def _once(self) -> Any:
         value = self._callee.signature.function(**self._filled())
         return self._last_in(value) if self._callee.signature.form == "generator" else value
+
+    # Parameters that the user fills
+
+    def _inquiries(self) -> dict[str, Question]:
+        inquired = self._callee.signature.inquired
+        return {each.parameter.name: each.question.question for each in inquired}
+
+    def _take_answers(self, answers: Mapping[str, Any]) -> None:
+        for each in self._callee.signature.inquired:
+            parameter, answer = each.parameter, answers[each.parameter.name]
+            if isinstance(answer, Accepted):
+                self._arguments[parameter.name] = answer.value  # pyright: ignore[reportUnknownMemberType]
+            elif parameter.required:
+                raise ToolError(f"this needs an answer for {parameter.name!r}, and got none")
+            else:
+                self._arguments[parameter.name] = made(parameter)
+
+    # Functions that return their questions
+
+    async def _in_rounds(self) -> Any:
+        rounds, ask = self._context.rounds, self._exchange.ask
+        if asked := rounds.resumed():
+            rounds.take(await ask(asked))
+        while isinstance(value := await self._once(), InputRequired):
+            rounds.take(await ask(rounds.begin(value)))
+        return value
+
+    def _plainly_in_rounds(self) -> Any:
+        rounds, ask = self._context.rounds, self._exchange.ask_from_thread
+        if asked := rounds.resumed():
+            rounds.take(ask(asked))
+        while isinstance(value := self._once(), InputRequired):
+            rounds.take(ask(rounds.begin(value)))
+        return value
 
     # A generator: each value it yields is progress, and the last one is the result.
 

@@ -1,8 +1,9 @@
 """What a function may do for the length of its call: report, log, ask, look at who calls."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec import UNSET, Struct
 
@@ -24,8 +25,11 @@ from .asking import (
     Spoken,
 )
 from .keeping import SessionData
+from .rounds import Rounds
+from .steps import awaited, plainly, reader_of
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 MakeContext = Callable[[Exchange], "Context"]
 
@@ -93,15 +97,23 @@ class SyncContext:
         """Ask several questions at once; the answers have their names."""
         return self._context.ask_from_thread(questions)
 
+    def step(self, name: str, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do something that is not done again when the call is run again (see `Context.step`)."""
+        read = reader_of(name, function)
+        act = partial(plainly, partial(function, *args, **kwargs))
+        value: T = read(self._context.step_from_thread(name, act))
+        return value
+
 
 class Context:
     """Ask for it by annotation, anywhere in a signature: `ctx: Context`."""
 
-    __slots__ = ("_done", "_exchange", "lifespan", "server")
+    __slots__ = ("_done", "_exchange", "_rounds", "lifespan", "server")
 
     def __init__(self, exchange: Exchange, server: Any = None, lifespan: Any = None) -> None:
         self._exchange = exchange
         self._done = float("-inf")
+        self._rounds: Rounds | None = None
         self.server = server
         self.lifespan = lifespan
 
@@ -205,6 +217,63 @@ class Context:
 
         As in `await ctx.ask(name=Elicit("Your name?", str), where=Roots())`."""
         return await self._exchange.ask(_wired(questions))
+
+    @overload
+    async def step(
+        self,
+        name: str,
+        function: Callable[P, Coroutine[Any, Any, T]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T: ...
+    @overload
+    async def step(
+        self, name: str, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T: ...
+    async def step(
+        self, name: str, function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Any:
+        """Do something that is not done again when the call is run again, after a question.
+
+        What the function returns is recorded and read again by its annotation. It is done at least
+        once: a call that breaks off in the middle of it has nothing recorded."""
+        read = reader_of(name, function)
+        act = awaited(self._exchange, partial(function, *args, **kwargs))
+        return read(await self._exchange.step(name, act))
+
+    def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
+        """What `ctx.sync.step` does."""
+        return self._exchange.step_from_thread(name, act)
+
+    @property
+    def rounds(self) -> Rounds:
+        """What a function has asked that returns `InputRequired`; for the library itself."""
+        if self._rounds is None:
+            self._rounds = Rounds(self._exchange)
+        return self._rounds
+
+    @property
+    def answers(self) -> Mapping[str, Any]:
+        """What was answered to an `InputRequired`, by the names of the questions."""
+        return {} if self._rounds is None else self._rounds.answers
+
+    @property
+    def state(self) -> Any:
+        """What the last `InputRequired` had as its state; None before there was one."""
+        return None if self._rounds is None else self._rounds.state
+
+    @property
+    def round(self) -> int:
+        """How often this call was run, with this time: more than once if it asks."""
+        journal = self._exchange.journal
+        return 1 if journal is None else journal.round
+
+    @property
+    def replaying(self) -> bool:
+        """Was the code that runs now run before, in an earlier round?"""
+        journal = self._exchange.journal
+        return journal is not None and bool(journal.pending)
 
     async def _ask_one(self, asked: Asked[T], key: str | None) -> T:
         name = key or ""

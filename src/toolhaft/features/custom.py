@@ -6,8 +6,9 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
+from .asking import InputRequired
 from .calling import Failed, Finish
-from .context import MakeContext
+from .context import Context, MakeContext
 from .signature import form_of
 
 # The way of a call through another server.
@@ -19,7 +20,7 @@ Recipe: TypeAlias = Callable[[Callable[..., Any] | None, Mapping[str, Any]], Any
 class Hook:
     """A method that is called by position, with a `Context` behind the rest if it takes one."""
 
-    __slots__ = ("_context", "_function", "_inline", "_is_async", "contextual", "what")
+    __slots__ = ("_function", "_inline", "_is_async", "context", "contextual", "what")
 
     def __init__(
         self,
@@ -37,7 +38,7 @@ class Hook:
         self._function = function
         self._is_async = form == "async"
         self._inline = inline
-        self._context = context
+        self.context = context
         # Does it look at who calls?
         self.contextual = _takes(function, (*parameters, "ctx"))
         if not self.contextual and not _takes(function, parameters):
@@ -48,8 +49,12 @@ class Hook:
 
     async def __call__(self, exchange: Exchange, *given: Any) -> Any:
         """The value that it returns, wherever it runs."""
+        return await self.within(self.context(exchange), exchange, given)
+
+    async def within(self, context: Context, exchange: Exchange, given: tuple[Any, ...]) -> Any:
+        """The same, in a context that outlives this."""
         if self.contextual:
-            given = (*given, self._context(exchange))
+            given = (*given, context)
         if self._is_async:
             return await self._function(*given)
         work = partial(self._function, *given)
@@ -93,7 +98,7 @@ class Custom:
         try:
             if self._name is not None:
                 given = (self._name, *given)
-            value = await self._hook(exchange, *given)
+            value = await self._value(exchange, given)
             if value is not NotImplemented:
                 return finish(value)
             if not self._is_whole:
@@ -104,3 +109,13 @@ class Custom:
         except BaseException as error:
             return failed(error)
         return await exchange.settle(own())
+
+    async def _value(self, exchange: Exchange, given: tuple[Any, ...]) -> Any:
+        if self._is_whole:  # then rounds are the method's
+            return await self._hook(exchange, *given)
+        context = self._hook.context(exchange)
+        if asked := context.rounds.resumed():
+            context.rounds.take(await exchange.ask(asked))
+        while isinstance(value := await self._hook.within(context, exchange, given), InputRequired):
+            context.rounds.take(await exchange.ask(context.rounds.begin(value)))
+        return value

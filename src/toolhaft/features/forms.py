@@ -41,15 +41,19 @@ class Titles:
 class Form:
     """The schema that is sent, and what reads the answer."""
 
-    __slots__ = ("_convert", "_spelled", "schema")
+    __slots__ = ("_convert", "_spelled", "is_single", "schema")
 
     def __init__(
         self,
         schema: Schema,
         convert: Callable[[dict[str, Any]], Any],
         spelled: Mapping[str, dict[str, Any]] | None = None,
+        *,
+        is_single: bool = False,
     ) -> None:
         self.schema = schema
+        # Is it for one value, whose field the author does not see?
+        self.is_single = is_single
         self._convert = convert
         # Choices that are no text, by field: what each of them is on the wire.
         self._spelled: Mapping[str, dict[str, Any]] = {} if spelled is None else spelled
@@ -93,7 +97,10 @@ def form_of(kind: Any) -> Form:
 
 
 def _made(kind: Any) -> Form:
-    return _of_class(kind) if _is_class(kind) else _of_value(kind)
+    base = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if _is_class(base):  # of which a note has nothing more to say
+        return _of_class(base)
+    return _of_value(kind)
 
 
 _kept = cache(_made)
@@ -146,7 +153,7 @@ def _of_value(kind: Any) -> Form:
     def read(content: dict[str, Any]) -> Any:
         return convert(content.get(VALUE), native.native, strict=False)
 
-    return Form(_object(properties, required), read, spelled)
+    return Form(_object(properties, required), read, spelled, is_single=True)
 
 
 def _object(properties: Schema, required: list[str]) -> Schema:

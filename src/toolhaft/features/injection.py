@@ -72,6 +72,12 @@ class _Planner:
             raise TypeError(f"{what} depends on itself; take one of its dependencies away")
         self._open.append(key)
         found = parameters_of(function, what)
+        if found.inquired:
+            name = found.inquired[0].parameter.name
+            raise TypeError(
+                f"{what}: parameter {name!r}: Ask(…) is for the parameters of the function itself; "
+                "a dependency asks with a Context"
+            )
         arguments: dict[str, str] = {}
         defaults: list[Parameter] = []
         for parameter in found.given:

@@ -35,6 +35,7 @@ class SessionData(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         try:
+            encode({key: None})
             self._data[key] = encode(value)
         except (TypeError, ValueError, msgspec.MsgspecError) as error:
             raise TypeError(f"a session keeps what JSON can hold; {key!r}: {error}") from None

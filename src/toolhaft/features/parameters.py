@@ -15,6 +15,7 @@ from ..schema.derived import schema_of
 from ..schema.fields import MISSING
 from ..schema.kinds import kind_of
 from ..schema.notes import is_field, read_notes
+from .asking import Ask, Elicit
 from .authoring import unwrapped
 from .completer import Complete
 from .context import Context
@@ -56,6 +57,13 @@ class Headed(Struct, frozen=True):
     native: Any
 
 
+class Inquired(Struct, frozen=True):
+    """A parameter that the user fills."""
+
+    parameter: Parameter
+    question: Elicit[Any]
+
+
 class Parameters(Struct):
     """All parameters of a function, by who fills them."""
 
@@ -63,6 +71,7 @@ class Parameters(Struct):
     contexts: list[str]
     dependencies: dict[str, Dependency]
     headers: list[Headed]
+    inquired: list[Inquired]
     # Takes whatever else is given: `**arguments`.
     rest: bool
     returns: Any
@@ -82,6 +91,7 @@ def parameters_of(function: Callable[..., Any], what: str) -> Parameters:
         contexts=[],
         dependencies={},
         headers=[],
+        inquired=[],
         rest=False,
         returns=hints.get("return", _KINDS.empty),
         names=[parameter.name for parameter in named],
@@ -105,6 +115,13 @@ def _headed(parameter: Parameter, header: Header, what: str) -> Headed:
     try:
         schema_of(parameter.type, given=True)
         return Headed(parameter, header, kind_of(parameter.type).native)
+    except TypeError as error:
+        raise TypeError(f"{what}: parameter {parameter.name!r}: {error}") from None
+
+
+def _inquired(parameter: Parameter, note: Ask, what: str) -> Inquired:
+    try:
+        return Inquired(parameter, Elicit(note.message, parameter.type))
     except TypeError as error:
         raise TypeError(f"{what}: parameter {parameter.name!r}: {error}") from None
 
@@ -138,6 +155,9 @@ def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters, what
             return
         if isinstance(note, Header):
             found.headers.append(_headed(described, note, what))
+            return
+        if isinstance(note, Ask):
+            found.inquired.append(_inquired(described, note, what))
             return
     found.given.append(described)
 

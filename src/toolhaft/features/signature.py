@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, TypeAlias
+from types import UnionType
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -30,6 +31,7 @@ from ..schema.kinds import (
     put_defaults,
     write_hook,
 )
+from .asking import InputRequired
 from .authoring import documentation, unwrapped
 from .checking import problems, unpacked
 from .parameters import Parameter, parameters_of
@@ -75,9 +77,12 @@ class Signature:
         self.contexts = found.contexts
         self.dependencies = found.dependencies
         self.headers = found.headers
+        self.inquired = found.inquired
         self.documentation = documentation(function, found.names, what)
         self.form = form_of(function)
-        self.returns, self.is_returned = _value_of(found.returns, self.form)
+        returns, self.is_returned = _value_of(found.returns, self.form)
+        # Does it handle rounds of questions itself?
+        self.returns, self.has_rounds = _without_questions(returns)
         self._explicit = schema
         self._rest = found.rest
         self._strict = strict
@@ -331,6 +336,17 @@ def _value_of(annotation: Any, form: Form) -> tuple[Any, bool]:
     if returns not in (None, type(None), Any):
         return returns, True
     return (args[0] if args else inspect.Parameter.empty), False
+
+
+def _without_questions(annotation: Any) -> tuple[Any, bool]:
+    """What a function promises to give in the end, and whether it may ask instead."""
+    if annotation is InputRequired:
+        return inspect.Parameter.empty, True
+    args: tuple[Any, ...] = get_args(annotation)
+    if get_origin(annotation) not in (Union, UnionType) or InputRequired not in args:
+        return annotation, False
+    others = tuple(each for each in args if each is not InputRequired)
+    return Union[others], True  # noqa: UP007 - types that are known at run time only
 
 
 def made(parameter: Parameter) -> Any:

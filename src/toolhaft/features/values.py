@@ -17,6 +17,7 @@ from ..schema.kinds import decoder_of, in_words, kind_of
 from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
+from .asking import InputRequired
 from .checking import problems
 from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of
 
@@ -129,6 +130,8 @@ class Output:
         return self._content(value, revision)
 
     def _content(self, value: Any, revision: Revision) -> Outgoing:
+        if isinstance(value, InputRequired):
+            raise WrongResult("it says so if it may ask: -> str | InputRequired, or the like")
         if isinstance(value, Result):
             value = value.wire()
         if isinstance(value, CallToolResult):

@@ -47,6 +47,11 @@ class Era(Protocol):
 
     The two eras are `handshake.Session` and `stateless.Stateless`."""
 
+    @property
+    def hides(self) -> bool:
+        """May a call remember what its client must not see?"""
+        ...
+
     def ask(self, call: "Call", questions: Questions) -> Decision:
         """What to do to have these answered.
 
@@ -174,7 +179,7 @@ class Exchange(Protocol):
         """Do something in a moment, and only once for a key. From any thread."""
         ...
 
-    async def drain(self) -> None:
+    def drain(self) -> Awaitable[None]:
         """Wait until the client has read enough of what was sent."""
         ...
 
@@ -190,6 +195,18 @@ class Exchange(Protocol):
 
     def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
         """The same for a plain function, which waits on its thread."""
+        ...
+
+    async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Do something that is not done again when the call is, and what it gave.
+
+        Raises:
+            ToolError: it was done, and what it gave is not known any more.
+        """
+        ...
+
+    def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
+        """The same for a plain function."""
         ...
 
     def hang_up(self) -> None:

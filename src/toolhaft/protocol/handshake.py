@@ -13,7 +13,7 @@ Only `ping` is answered in NEW. In OPENING and in OPEN everything is.
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Raw, Struct
 
 from ..errors import InternalError, InvalidRequest, ToolError
 from ..jsonrpc import Id, encode, request
@@ -69,6 +69,9 @@ class Session:
 
     __slots__ = ("asked", "caller", "changed", "data", "id", "interests", "reachable", "state")
 
+    # What a call has to remember does not leave the process.
+    hides = True
+
     def __init__(self, id_: str | None = None) -> None:
         # Where the client has to name it; over stdio there is one client, and no need.
         self.id = id_
@@ -121,7 +124,10 @@ class Session:
         Raises:
             MsgspecError: this is not one, or of another release.
         """
-        known = _remembered.decode(written)
+        try:
+            known = _remembered.decode(written)
+        except UnicodeDecodeError as error:  # the one that msgspec does not make its own
+            raise msgspec.DecodeError(str(error)) from None
         session = cls(id_)
         session.state = OPEN
         session.caller = Caller(
@@ -202,6 +208,8 @@ class Session:
 
 def _frame(id_: Id, question: Question, revision: Revision) -> bytes:
     params = question.params
+    if isinstance(params, Raw):
+        return request(id_, question.method, bytes(params))
     if isinstance(params, ElicitUrlParams):
         params = msgspec.structs.replace(params, elicitation_id=str(id_))
     return request(id_, question.method, encode(lowered(params, revision)))

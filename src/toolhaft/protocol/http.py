@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..errors import HeaderMismatch, InvalidRequest, McpError, shown
+from ..errors import BadEnvelope, HeaderMismatch, InvalidRequest, McpError, shown
 from ..jsonrpc import Id, failure
 from ..patterns import pattern
 from ..types.wire import RequestMeta
@@ -23,6 +23,7 @@ SESSION: Final = b"mcp-session-id"
 METHOD: Final = b"mcp-method"
 NAME: Final = b"mcp-name"
 PARAM: Final = "mcp-param-"
+_PARAM: Final = PARAM.encode()
 LAST_EVENT: Final = b"last-event-id"
 # Told twice, two readers might take a different one each.
 ROUTING: Final = frozenset(
@@ -51,30 +52,35 @@ Fields = list[tuple[bytes, bytes]]
 class Head(Mapping[str, str]):
     """The headers of a request, by name in whatever case, without blanks around their values."""
 
-    __slots__ = ("raw", "repeated", "revision", "stateless")
+    __slots__ = ("count", "raw", "repeated", "revision", "stateless")
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
+        if not isinstance(fields, list):
+            fields = list(fields)
         # Servers give the names in lower case.
-        self.raw = raw = dict(fields)
+        self.raw: dict[bytes, bytes] = dict(fields)
+        raw = self.raw
+        self.count = len(fields)
         # Those that came more than once.
         self.repeated: frozenset[bytes] = _NONE
-        if len(raw) != len(fields):
+        if len(raw) != self.count:
             self._join(fields)
         # The revision that the header names, or that silence stands for; None is one that nobody
         # knows.
-        self.revision = revision = _named(raw.get(VERSION))
+        self.revision = revision = _REVISIONS.get(raw.get(VERSION)) or _named(raw[VERSION])
         # Does the request say that it belongs to the era without a handshake? A version that nobody
         # knows is newer than us, and so are its rules.
         self.stateless = revision is None or not revision.handshake
 
     def _join(self, fields: Fields) -> None:
-        names = [name for name, _ in fields]
-        self.repeated = frozenset(name for name in names if names.count(name) > 1)
-        for repeated in self.repeated:
-            self.raw[repeated] = b", ".join(value for name, value in fields if name == repeated)
+        values: dict[bytes, list[bytes]] = {}
+        for name, value in fields:
+            values.setdefault(name, []).append(value)
+        self.raw = {name: b", ".join(each) for name, each in values.items()}
+        self.repeated = frozenset(name for name, each in values.items() if len(each) > 1)
 
     def __getitem__(self, name: str) -> str:
-        return self.raw[name.lower().encode("latin-1", "replace")].decode("latin-1").strip(" \t")
+        return self.raw[name.encode("latin-1", "replace").lower()].decode("latin-1").strip(" \t")
 
     def __iter__(self) -> Iterator[str]:
         return (name.decode("latin-1") for name in self.raw)
@@ -124,13 +130,14 @@ class Head(Mapping[str, str]):
 
 
 _NONE: Final[frozenset[bytes]] = frozenset()
-_REVISIONS: Final = {date.encode(): revision for date, revision in REVISIONS.items()}
+_REVISIONS: Final[dict[bytes | None, Revision]] = {
+    None: DEFAULT_HANDSHAKE,
+    **{date.encode(): revision for date, revision in REVISIONS.items()},
+}
 
 
-def _named(version: bytes | None) -> Revision | None:
-    if version is None:
-        return DEFAULT_HANDSHAKE
-    return _REVISIONS.get(version) or _REVISIONS.get(version.strip(b" \t"))
+def _named(version: bytes) -> Revision | None:
+    return _REVISIONS.get(version.strip(b" \t"))
 
 
 def compare(name: str, sent: str | None, expected: str) -> None:
@@ -203,10 +210,9 @@ class Doors:
     def refusal(self, head: Head) -> Refused | None:
         """Why a request is not let in, if it is not."""
         raw = head.raw
-        if len(raw) > MOST_HEADERS or sum(map(len, raw.values())) > LONGEST_HEADERS:
-            return refused(
-                431, f"at most {MOST_HEADERS} headers of {LONGEST_HEADERS} bytes are read"
-            )
+        refusal = too_much(head)
+        if refusal is not None:
+            return refusal
         known = (raw.get(b"host"), raw.get(b"origin"))
         if known in self._welcome and not head.repeated:
             return None
@@ -216,7 +222,7 @@ class Doors:
         return refusal
 
     def _refusal(self, head: Head) -> Refused | None:
-        repeated = head.repeated & ROUTING
+        repeated = [name for name in head.repeated if name in ROUTING or name.startswith(_PARAM)]
         if repeated:
             name = min(repeated).decode()
             return refused(400, f"the header {name} was sent more than once")
@@ -228,7 +234,7 @@ class Doors:
                 f"allow_hosts=[{shown(host)}]",
             )
         origin = head.get("origin")
-        if origin is not None and not self.admits(origin):
+        if origin is not None and not self.admits(origin, host):
             return refused(
                 403,
                 f"pages of {shown(origin)} may not use this server; if they should, add it: "
@@ -236,17 +242,31 @@ class Doors:
             )
         return None
 
-    def admits(self, origin: str) -> bool:
-        """May pages of this origin talk to us?"""
+    def admits(self, origin: str, host: str) -> bool:
+        """May pages of this origin talk to us, who are called by this name?"""
         if "*" in self._origins or origin.lower() in self._origins:
             return True
-        return self._is_ours(_ORIGIN.fullmatch(origin))
+        # Any name may be ours, and yet not every page is.
+        if "*" in self._hosts and origin.lower().partition("://")[2] == host.lower():
+            return True
+        return self._is_named(_ORIGIN.fullmatch(origin))
 
     def _is_ours(self, match: Any) -> bool:
+        return match is not None and ("*" in self._hosts or self._is_named(match))
+
+    def _is_named(self, match: Any) -> bool:
         if match is None:
             return False
         name, port = match[1].lower(), match[2]
-        return "*" in self._hosts or name in self._hosts or f"{name}:{port}" in self._hosts
+        return name in self._hosts or f"{name}:{port}" in self._hosts
+
+
+def too_much(head: Head) -> Refused | None:
+    """More headers than anybody needs."""
+    size = len(b"".join(head.raw)) + len(b"".join(head.raw.values()))
+    if head.count <= MOST_HEADERS and size <= LONGEST_HEADERS:
+        return None
+    return refused(431, f"at most {MOST_HEADERS} headers of {LONGEST_HEADERS} bytes are read")
 
 
 def cors(origin: str) -> Fields:
@@ -273,16 +293,13 @@ def preflight(asked: str) -> Fields:
 def unreadable(head: Head, most: int, *, streams: bool = True) -> Refused | None:
     """Why a body is not even read, if it is not: its kind, its size, who knows where it ends, or
     because the client does not take the answer, which may be a stream."""
-    raw = head.raw
-    media = _media_refusal(raw.get(b"content-type"), raw.get(b"accept") if streams else None)
-    if media is not None:
-        return media
-    if b"content-encoding" in raw and raw[b"content-encoding"] != b"identity":
-        return refused(415, "send the body as it is, without Content-Encoding")
-    length = raw.get(b"content-length")
-    if length is None:
-        return None
-    if b"transfer-encoding" in raw:
+    get = head.raw.get
+    accept = get(b"accept") if streams else None
+    refusal = _kind_refusal(get(b"content-type"), accept, get(b"content-encoding"))
+    length = get(b"content-length")
+    if refusal is not None or length is None:
+        return refusal
+    if get(b"transfer-encoding") is not None:
         return refused(
             400, "send Content-Length or Transfer-Encoding, not both", connection="close"
         )
@@ -297,8 +314,12 @@ def too_long(most: int) -> Refused:
 
 
 @lru_cache(256)
-def _media_refusal(sent: bytes | None, accept: bytes | None) -> Refused | None:
+def _kind_refusal(
+    sent: bytes | None, accept: bytes | None, encoding: bytes | None
+) -> Refused | None:
     """Is it JSON that is sent, and does the client take both forms of an answer?"""
+    if encoding is not None and encoding.strip().lower() != b"identity":
+        return refused(415, "send the body as it is, without Content-Encoding")
     if _essence(sent or b"") != b"application/json":
         told = shown((sent or b"").decode("latin-1"))
         return refused(415, f"Content-Type must be application/json, not {told}")
@@ -330,6 +351,8 @@ def status_of(error: McpError | None, *, stateless: bool, by_protocol: bool) -> 
         return 200
     if error.code in _OF_CODE:
         return _OF_CODE[error.code]
+    if isinstance(error, BadEnvelope):
+        return 400
     if not stateless:
         return 400 if by_protocol and error.code in _MALFORMED else 200
     if error.code == -32601:

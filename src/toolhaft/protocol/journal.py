@@ -6,7 +6,7 @@ again from its start, asks again. An answer counts for the question it was given
 reads differently now is asked anew.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import Raw, Struct
@@ -37,17 +37,35 @@ class Entry(Struct, array_like=True):
         return is_null(self.answer)
 
 
+class Asked(Struct, array_like=True):
+    """A question that a function has left to us to put: as it is sent, what it needs, and whether
+    its answer is the one field of a form."""
+
+    method: str
+    params: Raw
+    requires: tuple[str, ...]
+    single: bool = False
+
+
 class Pages(Struct, array_like=True):
     """What is kept from round to round."""
 
     round: int
     entries: dict[str, Entry]
+    # What steps gave; or, where the client could read that, where it is kept.
+    steps: dict[str, Raw] = {}
+    kept: dict[str, str] = {}
+    # Of functions that handle rounds themselves: what they asked, and what they want to know then.
+    asked: dict[str, Asked] = {}
+    state: Raw = _NONE
 
 
 class Journal:
     """The questions of one call. A round begins with what the earlier ones have left."""
 
-    __slots__ = ("_asked", "_given", "entries", "pending", "round")
+    __slots__ = (
+        "_counts", "_given", "asked", "entries", "kept", "pending", "round", "state", "steps",
+    )  # fmt: skip
 
     def __init__(
         self, pages: Pages | None = None, given: Mapping[str, bytes] | None = None
@@ -56,12 +74,16 @@ class Journal:
         self.entries: dict[str, Entry] = {} if pages is None else dict(pages.entries)
         # What was open at the end of the last round, and has not been asked for in this one.
         self.pending = {key for key, entry in self.entries.items() if entry.is_open}
+        self.steps: dict[str, Raw] = {} if pages is None else pages.steps
+        self.kept: dict[str, str] = {} if pages is None else pages.kept
+        self.asked: dict[str, Asked] = {} if pages is None else pages.asked
+        self.state = _NONE if pages is None else pages.state
         self._given = dict(given or {})
-        self._asked: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
 
     def pages(self) -> Pages:
         """What the next round has to know."""
-        return Pages(self.round, self.entries)
+        return Pages(self.round, self.entries, self.steps, self.kept, self.asked, self.state)
 
     def look_up(self, questions: Questions) -> tuple[dict[str, Any], dict[str, Question]]:
         """The answers that are known, by the names they were asked for, and by the names they will
@@ -73,7 +95,7 @@ class Journal:
         answers: dict[str, Any] = {}
         still_open: dict[str, Question] = {}
         for name, question in questions.items():
-            key = self._key(name)
+            key = self.key(name)
             raw = self._answer(key, question)
             if raw is None:
                 still_open[key] = question
@@ -85,9 +107,15 @@ class Journal:
                 still_open[key] = question
         return answers, still_open
 
-    def _key(self, name: str) -> str:
+    def reopen(self, names: Iterable[str]) -> None:
+        """Forget the answers to these, which are to be asked once more."""
+        for name in names:
+            for known in (self.entries, self._given, self._counts):
+                known.pop(name, None)
+
+    def key(self, name: str) -> str:
         """A name that was used before gets a number, and so does what has no name."""
-        count = self._asked[name] = self._asked.get(name, 0) + 1
+        count = self._counts[name] = self._counts.get(name, 0) + 1
         if not name:
             return f"question-{count}"
         return name if count == 1 else f"{name}#{count}"

@@ -38,6 +38,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     quiet_seconds: float = 15
     # A client that sends no more of its body, or reads no more of its answer, for so long is gone.
     stall_seconds: float = 30
+    # All headers of a request, and all of its body, must have come within so long.
+    head_seconds: float = 20
+    body_seconds: float = 60
     # From the first signal on, calls that are under way have so long to finish.
     drain_seconds: float = 5
 

@@ -53,6 +53,19 @@ _ANY_METHOD = Method("", msgspec.json.Decoder(Params).decode)
 _cancelled = msgspec.json.Decoder(Cancelled)
 
 
+class _InABatch(Head):
+    """Stands for the headers of a message that has none of its own."""
+
+    __slots__ = ()
+
+    def check_version(self, meta: RequestMeta) -> None:
+        """Only a revision without envelopes has batches."""
+        raise InvalidRequest("a request with an envelope travels alone, not in an array")
+
+
+_IN_A_BATCH = _InABatch(())
+
+
 class Peer:
     """One client, of either era or of both at once."""
 
@@ -84,7 +97,13 @@ class Peer:
         """What a frame means that was decoded before. Over HTTP its headers are compared with it.
         Never raises."""
         if type(decoded) is Message:
-            return self._event(decoded, principal, head)
+            id_, method = decoded.id, decoded.method
+            if id_ is UNSET or method is UNSET:
+                return _other(decoded)
+            try:
+                return self._call(id_, method, decoded.params, principal, head)
+            except McpError as error:
+                return Reply(failure(id_, error), error)
         if type(decoded) is Fault:
             return _fault(decoded)
         return self._batch(cast(list[Raw], decoded), principal)
@@ -97,21 +116,7 @@ class Peer:
         if len(items) > _LARGEST_BATCH:
             return _refused(f"a batch holds at most {_LARGEST_BATCH} messages")
         parts = map(decode_part, items)
-        return Batch(
-            [
-                _fault(part) if isinstance(part, Fault) else self._event(part, principal, None)
-                for part in parts
-            ]
-        )
-
-    def _event(self, message: Message, principal: str | None, head: Head | None) -> Single:
-        id_, method = message.id, message.method
-        if id_ is UNSET or method is UNSET:
-            return _other(message)
-        try:
-            return self._call(id_, method, message.params, principal, head)
-        except McpError as error:
-            return Reply(failure(id_, error), error)
+        return Batch([cast(Single, self.take(part, principal, _IN_A_BATCH)) for part in parts])
 
     def _call(
         self,

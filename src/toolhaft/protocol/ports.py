@@ -48,8 +48,9 @@ class Store(Protocol):
         """Forget a value, or a log."""
         ...
 
-    async def append(self, key: str, values: list[bytes], /, *, seconds: float) -> None:
-        """Add to a log, which is begun by that; keep all of it for so long from now."""
+    async def append(self, key: str, values: list[bytes], /, *, after: int, seconds: float) -> None:
+        """Add to a log that has had so many values before; keep all of it for so long from now. A
+        log that is not there (any more) begins with these."""
         ...
 
     async def after(self, key: str, position: int, /) -> list[bytes] | None:
@@ -75,3 +76,10 @@ class Bus(Protocol):
 
 # Who is behind a request, by its headers; raises `Unauthorized` to turn it away.
 Guard: TypeAlias = Callable[[Mapping[str, str]], "str | Awaitable[str | None] | None"]
+
+
+class Cipher(Protocol):
+    """Hides what a client carries for us."""
+
+    def encrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes, /) -> bytes: ...
+    def decrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes, /) -> bytes: ...

@@ -7,7 +7,7 @@ client said that it can answer is told here, for both.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from ..errors import ToolError
 from ..jsonrpc import Id
@@ -29,7 +29,8 @@ class Question(Struct, frozen=True):
     `read` raises `Unfit` for a result that is no answer: then the question is put again."""
 
     method: str
-    params: Wire
+    # Or the text of them, if they were sent before.
+    params: Wire | Raw
     requires: tuple[str, ...]
     read: Callable[[bytes], Any]
 

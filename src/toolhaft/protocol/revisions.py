@@ -235,6 +235,7 @@ REVISIONS: Mapping[str, Revision] = {
 
 # Newest first, which is also the order in which we name them to a client.
 SUPPORTED: list[str] = list(REVISIONS)
+HANDSHAKES: list[str] = [date for date, row in REVISIONS.items() if row.handshake]
 NEWEST_HANDSHAKE: Revision = next(row for row in REVISIONS.values() if row.handshake)
 # Over HTTP, a client that names no revision and has no session speaks this one.
 DEFAULT_HANDSHAKE: Revision = next(row for row in REVISIONS.values() if row.batches)

@@ -6,6 +6,7 @@ with it; the reason is for our log.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -15,8 +16,11 @@ from ..errors import InternalError, InvalidParams
 from ..jsonrpc import encode
 from .digests import digest, from_text, is_same, signature, to_text
 from .journal import Pages
+from .ports import Cipher
 
-_PREFIX = "v1"
+# How a state is sealed: it can be read, but not changed; or not even read.
+_SIGNED, _HIDDEN = "v1", "v2"
+_NONCE = 12
 _PURPOSE = b"toolhaft requestState"
 # How far the clocks of two hosts may be apart.
 _SKEW = 60
@@ -57,6 +61,8 @@ class Seal:
             are under way.
         seconds: for how long a state is good.
         clock: seconds since 1970.
+        random: so many bytes that nobody can guess.
+        cipher: what hides a state from its client, if there is one.
         refused: is told why a state was not accepted.
     """
 
@@ -67,14 +73,27 @@ class Seal:
         *,
         seconds: float,
         clock: Callable[[], float],
+        random: Callable[[int], bytes],
+        cipher: Callable[[], Cipher | None],
         refused: Callable[[str], None],
     ) -> None:
         self._secrets = secrets
         self._audience = audience
         self._seconds = seconds
         self._clock = clock
+        self._random = random
+        self._find_cipher = cipher
         self._refused = refused
         self._keys: dict[str, bytes] = {}
+
+    @cached_property
+    def _cipher(self) -> Cipher | None:
+        return self._find_cipher()
+
+    @property
+    def hides(self) -> bool:
+        """Can a client not read what it carries?"""
+        return self._cipher is not None
 
     def binding(
         self,
@@ -101,14 +120,21 @@ class Seal:
         now = int(self._clock())
         claims = _Claims(now, now + int(self._seconds), binding, pages)
         name, key = next(iter(self._ring().items()))
-        body = f"{_PREFIX}.{name}.{to_text(encode(claims))}"
-        state = f"{body}.{to_text(signature(key, body.encode()))}"
+        state = self._closed(name, key, encode(claims))
         if len(state) > _LARGEST:
             raise InternalError(
                 f"the answers of this call do not fit into {_LARGEST} bytes of requestState; ask "
                 "for less"
             )
         return state
+
+    def _closed(self, name: str, key: bytes, text: bytes) -> str:
+        if self._cipher is None:
+            body = f"{_SIGNED}.{name}.{to_text(text)}"
+            return f"{body}.{to_text(signature(key, body.encode()))}"
+        head, nonce = f"{_HIDDEN}.{name}", self._random(_NONCE)
+        hidden = self._cipher.encrypt(key, nonce, text, head.encode())
+        return f"{head}.{to_text(nonce)}.{to_text(hidden)}"
 
     def open(self, state: Raw, binding: Binding) -> Pages:
         """What a state says.
@@ -126,15 +152,7 @@ class Seal:
         if len(raw) > _LARGEST + 2:
             raise _Broken("too long")
         state = msgspec.json.decode(raw, type=str)
-        body, _, mac = state.rpartition(".")
-        prefix, _, rest = body.partition(".")
-        name, _, payload = rest.partition(".")
-        key = self._ring().get(name)
-        if prefix != _PREFIX or key is None:
-            raise _Broken("sealed by somebody else, or with a secret that is not known any more")
-        if not is_same(signature(key, body.encode()), from_text(mac)):
-            raise _Broken("the seal is broken")
-        claims = _read_claims(from_text(payload))
+        claims = _read_claims(self._text(state))
         now = self._clock()
         if claims.expires < now:
             raise _Broken("expired")
@@ -143,6 +161,21 @@ class Seal:
         if claims.binding != binding:
             raise _Broken("made for another call")
         return claims.pages
+
+    def _text(self, state: str) -> bytes:
+        how, name, first, second = state.split(".")
+        key = self._ring().get(name)
+        if key is None:
+            raise _Broken("sealed by somebody else, or with a secret that is not known any more")
+        if how == _SIGNED:
+            body = f"{how}.{name}.{first}"
+            if not is_same(signature(key, body.encode()), from_text(second)):
+                raise _Broken("the seal is broken")
+            return from_text(first)
+        if how != _HIDDEN or self._cipher is None:
+            raise _Broken("sealed in a way that is not known here")
+        head = f"{how}.{name}".encode()
+        return self._cipher.decrypt(key, from_text(first), from_text(second), head)
 
     def _ring(self) -> dict[str, bytes]:
         if not self._keys:

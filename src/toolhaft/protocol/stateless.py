@@ -7,9 +7,10 @@ is stamped on each result.
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from ..errors import (
+    BadEnvelope,
     InternalError,
     InvalidParams,
     MissingCapability,
@@ -33,9 +34,9 @@ _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 _LEVEL = "io.modelcontextprotocol/logLevel"
 
 
-def missing_meta(what: str) -> InvalidParams:
+def missing_meta(what: str) -> BadEnvelope:
     """The error for a request that belongs to neither era."""
-    return InvalidParams(
+    return BadEnvelope(
         f"{what}: send `initialize` first, or put `{_VERSION}` and `{_CAPABILITIES}` into "
         "`params._meta` of every request"
     )
@@ -51,7 +52,7 @@ def identify(meta: RequestMeta, principal: str | None) -> Caller:
     if meta.version is UNSET:
         raise missing_meta("the request lacks its protocol version")
     if meta.capabilities is UNSET:
-        raise InvalidParams(f"the request lacks `{_CAPABILITIES}` in `params._meta`")
+        raise BadEnvelope(f"the request lacks `{_CAPABILITIES}` in `params._meta`")
     revision = REVISIONS.get(meta.version)
     if revision is None or revision.handshake:
         raise UnsupportedVersion(meta.version, SUPPORTED)
@@ -92,6 +93,11 @@ class Stateless:
         signed = b',"_meta":{"%b":%b}' % (SERVER_INFO.encode(), encode(info))
         self._stamp = self._TYPE + signed
         self._asking_stamp = self._ASKING_TYPE + signed
+
+    @property
+    def hides(self) -> bool:
+        """Can a client not read what it carries for us?"""
+        return self._seal is not None and self._seal.hides
 
     def resume(self, call: Call) -> None:
         """Take in what came with the call: our state, and answers.
@@ -176,4 +182,5 @@ def _request(question: Question, revision: Revision) -> InputRequest:
     params = question.params
     if params == ListRootsParams():
         return InputRequest(question.method)
-    return InputRequest(question.method, lowered(params, revision))
+    known = params if isinstance(params, Raw) else lowered(params, revision)
+    return InputRequest(question.method, known)

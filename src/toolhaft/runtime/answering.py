@@ -7,12 +7,15 @@ its call by that, or may come back for the rest: its era decides.
 """
 
 import asyncio
+import contextlib
 from typing import Protocol
 
 from ..protocol.http import status_of
 from ..protocol.limits import Limits
 from ..protocol.ports import Store
+from ..protocol.sse import event
 from .driver import Driver
+from .patience import Stalled
 from .reply import Reply
 from .response import Receive, Response
 from .sessions import Live
@@ -47,10 +50,15 @@ class Answering:
         """The answer of a call that is over already."""
         final = reply.final
         if reply.frames:
+            frames = reply.take()
+            if final is not None:
+                frames.append(final)
+            if live is None:
+                await response.events(b"".join(map(event, frames)))
+                return
             stream = Stream(response)
-            if live is not None:
-                live.keep(stream, self._store, self._limits)
-            await stream.send_all([*reply.take(), *([final] if final is not None else [])])
+            live.keep(stream, self._store, self._limits)
+            await stream.send_all(frames)
         elif final is None:  # it was cancelled
             await response.empty(202)
         elif reply.error is None:
@@ -85,14 +93,24 @@ class Answering:
             reply.writer = None
             watcher.cancel()
         stream.detach(response)
-        if done:
-            return
+        if done and live is not None:
+            live.close_stream(stream)
+        gone_away = reply.gone
+        if not done:
+            self._leave(asked, reply, stream, live)
+        if response.begun and not response.ended and not gone_away:
+            # The client has come back by another connection.
+            with contextlib.suppress(Stalled):
+                await response.write(b"", last=True)
+
+    def _leave(self, asked: Answered, reply: Reply, stream: Stream, live: Live | None) -> None:
+        """The client is away: its call is over, or goes on without it."""
+        if not (stream.is_kept and live is not None):
+            reply.discard()
         if asked.stateless:
             asked.cancel()
-        elif stream.is_kept and live is not None:
+        elif live is not None:
             self._driver.spawn(self._go_on(reply, stream, live))
-        else:
-            reply.discard()
 
     async def _follow(
         self, asked: Answered, reply: Reply, stream: Stream, live: Live | None
@@ -146,7 +164,9 @@ class Answering:
                     return
                 if not came:
                     await stream.still_here()
-                reply.hung_up = False
+                elif reply.hung_up:
+                    reply.hung_up = False
+                    await stream.hang_up()
         finally:
             live.calls -= 1
             live.close_stream(stream)
@@ -176,6 +196,8 @@ class Answering:
             reply.writer = None
             stream.detach(response)
             watcher.cancel()
+            # What came too late for this connection is there for the next.
+            await stream.send(reply.take())
 
 
 async def watch(receive: Receive, reply: Reply) -> None:

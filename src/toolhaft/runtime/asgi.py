@@ -5,9 +5,11 @@ lifespan events of its host: what was not begun by them is begun with the first 
 """
 
 import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
-from ..protocol.http import refused
+from ..protocol.http import Head, refused, too_much
 from ..protocol.ports import Bus, Store
 from .endpoint import PAIR, Endpoint, Settings
 from .patience import Patience
@@ -36,6 +38,8 @@ class Mounted:
         """The endpoint on this loop."""
         endpoint = self._endpoint
         if endpoint is None or endpoint.loop is not asyncio.get_running_loop():
+            if endpoint is not None:
+                endpoint.forget()
             self._endpoint = endpoint = Endpoint(
                 self.service, self.settings, store=self.store, bus=self._bus
             )
@@ -56,9 +60,12 @@ class Mounted:
 class App:
     """Services at their paths."""
 
-    def __init__(self) -> None:
+    def __init__(self, started: Callable[[], None] | None = None) -> None:
         self._mounted: dict[str, Mounted] = {}
+        # Told when every lifespan was entered.
+        self._started = started
         self._ending = False
+        self._interrupted: asyncio.Event | None = None
 
     def mount(self, path: str, mounted: Mounted) -> None:
         """Serve at a path.
@@ -121,7 +128,10 @@ class App:
         assert task is not None, "a request is served in a task"
         response = Response(send, Patience(task.get_loop(), _LONG), task)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if path not in _HEALTH:
+        refusal = too_much(Head(scope["headers"]))
+        if refusal is not None:
+            await response.refuse(refusal)
+        elif path not in _HEALTH:
             known = " or ".join(self.paths) or "nowhere"
             await response.refuse(refused(404, f"nothing is served here, but at {known}"))
         elif path == "/healthz" or self._is_ready():
@@ -130,20 +140,29 @@ class App:
             await response.json(503, b'{"status":"not ready"}')
 
     def _is_ready(self) -> bool:
+        if not self._ending:
+            for mounted in self._mounted.values():
+                mounted.here()  # somebody who asks first makes a beginning
         lifespans = [mounted.service.lifespan for mounted in self._mounted.values()]
         return not self._ending and all(each is None or each.entered for each in lifespans)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         self._ending = False
+        self._interrupted = asyncio.Event()
         for mounted in self._mounted.values():
             mounted.here()
-        failed = await self._entered()
-        if failed is not None:
+        interrupted = asyncio.ensure_future(self._interrupted.wait())
+        entered = asyncio.ensure_future(self._entered())
+        await asyncio.wait([interrupted, entered], return_when=asyncio.FIRST_COMPLETED)
+        interrupted.cancel()
+        if not entered.cancel() and (failed := entered.result()) is not None:
             await self.close()
             await send({"type": "lifespan.startup.failed", "message": failed})
             return
         await send({"type": "lifespan.startup.complete"})
+        if self._started is not None and not self._ending:
+            self._started()
         await receive()
         await self.close()
         await send({"type": "lifespan.shutdown.complete"})
@@ -159,9 +178,24 @@ class App:
                     return f"the lifespan of {mounted.service.name} failed: {error!r}"
         return None
 
+    @contextlib.asynccontextmanager
+    async def lifespan(self, host: object = None) -> AsyncGenerator[None]:
+        """For a host that passes on no lifespan events: `Starlette(lifespan=app.lifespan)`."""
+        for mounted in self._mounted.values():
+            mounted.here()
+        failed = await self._entered()
+        if failed is not None:
+            raise RuntimeError(failed)
+        try:
+            yield
+        finally:
+            await self.close()
+
     def end_streams(self) -> None:
         """Let everybody go who only listens, and take in nobody else."""
         self._ending = True
+        if self._interrupted is not None:
+            self._interrupted.set()
         for mounted in self._mounted.values():
             if mounted.endpoint is not None:
                 mounted.endpoint.end_streams()
@@ -171,6 +205,12 @@ class App:
         """Does anybody wait for an answer?"""
         endpoints = [mounted.endpoint for mounted in self._mounted.values()]
         return any(endpoint is not None and endpoint.busy for endpoint in endpoints)
+
+    def hurry(self) -> None:
+        """Let go of everybody who neither sends nor reads."""
+        for mounted in self._mounted.values():
+            if mounted.endpoint is not None:
+                mounted.endpoint.hurry()
 
     def abandon(self) -> None:
         """Tell everybody whose call is still under way that there will be no result."""

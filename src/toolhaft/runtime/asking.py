@@ -6,16 +6,19 @@ cannot be parked, and is left by an exception.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from secrets import token_hex
 from typing import Any, Protocol
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Raw, Struct
 
 from ..errors import McpError, ToolError, clipped
 from ..jsonrpc import Id
 from ..protocol.calls import Answer, Call, Era
+from ..protocol.journal import LAST_ROUND, Journal
 from ..protocol.peer import failed, notice, suspended
+from ..protocol.ports import Store
 from ..protocol.questions import (
     ATTEMPTS,
     Answered,
@@ -76,7 +79,9 @@ def _settle(future: "asyncio.Future[Answer]", answer: Answer) -> None:
 class Host(Protocol):
     """The driver of the call, as far as asking needs it."""
 
+    loop: asyncio.AbstractEventLoop
     post: Post
+    store: Store
     answer_seconds: float
     closing: asyncio.Event
 
@@ -96,7 +101,7 @@ class Asking:
         self._call = call
         self._host = host
         self._send = send
-        self._loop = asyncio.get_running_loop()
+        self._loop = host.loop
         self._open: dict[asyncio.Future[Answer], Id] = {}
         self._since = 0.0
         # Seconds that the call has spent waiting for its client, which are not its own.
@@ -108,6 +113,8 @@ class Asking:
         self.suspended = False
         self._parked: list[asyncio.Future[dict[str, Any]]] = []
         self._turns = 0
+        # Steps that have begun, which nothing interrupts.
+        self._steps = 0
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
         """The answers. If the client has to be answered first, the caller is parked for good."""
@@ -137,6 +144,62 @@ class Asking:
         for future in futures:
             future.cancel()
 
+    # Steps
+
+    async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Do something once, over all rounds, and what it gave."""
+        key, found = await self.begin_step(name)
+        if found is not None:
+            return found
+        try:
+            found = value = await act()
+        finally:
+            await self.end_step(key, found)
+        return value
+
+    async def begin_step(self, name: str) -> tuple[str, bytes | None]:
+        """Under which key it is recorded, and what it gave if it was done before. If not, nobody
+        interrupts the call before it has ended."""
+        journal = self._journal()
+        key = journal.key(f"{name}()")
+        if key in journal.steps:
+            return key, bytes(journal.steps[key])
+        if key not in journal.kept:
+            self._steps += 1
+            return key, None
+        found = await self._host.store.get(journal.kept[key])
+        if found is None:
+            raise ToolError(f"what the step {name!r} gave is not kept any more; call again")
+        return key, found
+
+    async def end_step(self, key: str, value: bytes | None) -> None:
+        """It has ended, with a value or without."""
+        try:
+            if value is not None:
+                await self._record(key, value)
+        finally:
+            self._end_step()
+
+    async def _record(self, key: str, value: bytes) -> None:
+        journal = self._journal()
+        if self._call.era.hides:
+            journal.steps[key] = Raw(value)
+            return
+        handle = f"step:{token_hex(16)}"
+        seconds = self._host.answer_seconds * LAST_ROUND
+        await self._host.store.put(handle, value, seconds=seconds)
+        journal.kept[key] = handle
+
+    def _end_step(self) -> None:
+        self._steps -= 1
+        if self._parked and not self._steps and not self.suspended and not self._turns:
+            self._park()
+
+    def _journal(self) -> Journal:
+        if self._call.journal is None:
+            self._call.journal = Journal()
+        return self._call.journal
+
     # Making way
 
     def _park(self) -> None:
@@ -149,6 +212,8 @@ class Asking:
         self._turns -= 1
         if self._turns:
             self._loop.call_soon(self._look)
+        elif self._steps:
+            return  # the last of them looks again
         elif not self._call.over:
             self.suspend()
             self._host.interrupt(self._call)

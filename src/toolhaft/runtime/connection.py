@@ -15,7 +15,8 @@ from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW
 from ..protocol.interests import Change
 from ..protocol.peer import Peer, notice
-from .driver import Driver, Line, Mask, Running
+from .driver import Driver, Mask, Running
+from .line import Line
 
 Send = Callable[[bytes], None]
 

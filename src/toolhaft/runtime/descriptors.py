@@ -89,9 +89,21 @@ def take() -> Descriptors:
     return _taken
 
 
+def give_back() -> None:
+    """Put stdin and stdout back where they were: nobody speaks on them."""
+    global _taken
+    if _taken is not None:
+        os.dup2(_taken.input, 0)
+        os.dup2(_taken.output, 1)
+        os.close(_taken.input)
+        os.close(_taken.output)
+        _taken, sys.stdout = None, sys.__stdout__
+
+
 def watch_forks() -> None:
-    """From now on, a process that is forked off this one is not the one that serves."""
-    global _watched
+    """This process is the one that serves; one that is forked off it from now on is not."""
+    global _watched, forked
+    forked = False
     if not _watched:
         _watched = True
         os.register_at_fork(after_in_child=_disown)

@@ -11,11 +11,11 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError
 from contextvars import copy_context
 from threading import get_ident
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import (
     Cancelled,
@@ -29,12 +29,14 @@ from ..errors import (
 )
 from ..protocol.calls import Answer, Blocking, Call, Era, Handler, Outcome, Result
 from ..protocol.peer import completed, failed, notice
+from ..protocol.ports import Store
 from ..protocol.questions import Questions
 from ..types.wire import Wire
 from . import descriptors
 from .asking import Asking, Post, own_time
 from .ended import Ended, end_of, guarded
 from .lane import Lane
+from .line import Line
 from .pump import Pump
 
 log = logging.getLogger(__name__)
@@ -43,30 +45,6 @@ Mask = Callable[[str, BaseException], str]
 
 _RESULT = (Wire, bytes)
 _TOO_MANY = "too many calls at once; wait for some of them"
-
-
-class Line(Protocol):
-    """Where the messages of a call go. From any thread; nothing here waits but `drained`."""
-
-    def send(self, frame: bytes, /) -> None:
-        """A message on the way to the answer."""
-        ...
-
-    def answer(self, frame: bytes | None, error: McpError | None) -> None:
-        """The end of the call. No frame: nobody wants the answer any more."""
-        ...
-
-    def throttle(self) -> None:
-        """For tool threads, after they have sent: wait while the client does not read."""
-        ...
-
-    async def drained(self) -> None:
-        """Wait until the client has read enough of what was sent."""
-        ...
-
-    def hang_up(self) -> None:
-        """End the connection, if the client can come back for what follows."""
-        ...
 
 
 class Running(Call, eq=False, kw_only=True):
@@ -91,18 +69,19 @@ class Running(Call, eq=False, kw_only=True):
         # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
         # progress: it "MUST stop after completion".
         if not self.over and self.line is not None:
-            self.line.send(notice(method, params, self.caller.revision))
+            line = self.line
+            line.send(notice(method, params, self.caller.revision))
             if not self._driver.is_here:
-                self.line.throttle()
+                line.throttle()
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
         """Do something in a moment, and only once for a key. From any thread."""
         self._driver.soon((self, key), action)
 
-    async def drain(self) -> None:
+    def drain(self) -> Awaitable[None]:
         """Wait until the client has read enough of what was sent."""
-        if self.line is not None:
-            await self.line.drained()
+        assert self.line is not None, "a call has a line"
+        return self.line.drained()
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
         """Put questions to the client, all at once, and wait for the answers."""
@@ -137,6 +116,22 @@ class Running(Call, eq=False, kw_only=True):
         if answers is None:
             asking.suspend()
         return answers
+
+    async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Do something that is not done again when the call is, and what it gave."""
+        return await self._asking().step(name, act)
+
+    def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
+        """The same for a plain function."""
+        asking, run = self._asking(), self._driver.run
+        key, found = run(asking.begin_step(name))
+        if found is None:
+            value = None
+            try:
+                value = found = act()
+            finally:
+                run(asking.end_step(key, value))
+        return bytes(found)
 
     def _asking(self) -> Asking:
         if self.cancelled:
@@ -196,13 +191,15 @@ class Driver:
         most_calls: int,
         mask: Mask,
         answer_seconds: float,
+        store: Store,
     ) -> None:
         self._handle = handle
         self._lane = lane
         self._most_calls = most_calls
         self._mask = mask
         self.answer_seconds = answer_seconds
-        self._loop = asyncio.get_running_loop()
+        self.store = store
+        self.loop = asyncio.get_running_loop()
         self._thread = get_ident()
         self._calls: dict[Hashable, Running] = {}
         # Those on a thread, until the thread is done with them, whether they are wanted or not.
@@ -213,11 +210,11 @@ class Driver:
         self._soon: dict[Hashable, Callable[[], None]] = {}
         self._soon_lock = threading.Lock()
         self.closing = asyncio.Event()
-        self.post = Post(self._loop)
+        self.post = Post(self.loop)
         # Whose code the loop's thread ran last: who is to blame if it is held up.
         self.current: Call | None = None
         self._pump: Pump[Running] = Pump(
-            self._loop, ended=self._complete, failed=self._fail, waits=self._waits
+            self.loop, ended=self._complete, failed=self._fail, waits=self._waits
         )
 
     def __len__(self) -> int:
@@ -235,7 +232,8 @@ class Driver:
             first = not self._soon
             self._soon.setdefault(key, action)
         if first:
-            self._loop.call_soon_threadsafe(self._do_soon)
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+                self.loop.call_soon_threadsafe(self._do_soon)
 
     def _do_soon(self) -> None:
         with self._soon_lock:
@@ -273,7 +271,7 @@ class Driver:
             self.current = running
             self._pump.start(running, outcome)
         else:
-            self._loop.call_soon_threadsafe(self._pump.start, running, outcome)
+            self.loop.call_soon_threadsafe(self._pump.start, running, outcome)
 
     def _start_blocking(self, running: Running, outcome: Blocking) -> None:
         # Cancelled calls count no more, but those that still wait for a thread do.
@@ -300,7 +298,7 @@ class Driver:
             self._work(running, outcome, enter)
         self._blocking.discard(running)
         if self._quiet is not None:
-            self._loop.call_soon_threadsafe(self._settle_quiet)
+            self.loop.call_soon_threadsafe(self._settle_quiet)
         if running.line is not None:
             running.line.throttle()
 
@@ -319,7 +317,7 @@ class Driver:
         still uses; work that has not begun by then is not begun any more."""
         if outcome.inline and self.is_here:
             return outcome.work()
-        done: asyncio.Future[Ended] = self._loop.create_future()
+        done: asyncio.Future[Ended] = self.loop.create_future()
         enter = copy_context().run
 
         def work() -> None:
@@ -330,7 +328,7 @@ class Driver:
                 except BaseException as error:
                     ended = Ended(error=error)
             with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
-                self._loop.call_soon_threadsafe(done.set_result, ended)
+                self.loop.call_soon_threadsafe(done.set_result, ended)
 
         self._lane.submit(work)
         if await end_of(done):
@@ -339,7 +337,7 @@ class Driver:
 
     def run(self, outcome: Coroutine[Any, Any, Any]) -> Any:
         """The outcome of something that runs on the loop, for a thread that waits for it."""
-        return asyncio.run_coroutine_threadsafe(outcome, self._loop).result()
+        return asyncio.run_coroutine_threadsafe(outcome, self.loop).result()
 
     def interrupt(self, call: Call) -> None:
         """Make the coroutine of a call end."""
@@ -350,7 +348,13 @@ class Driver:
     def leave(self, call: Call) -> None:
         """Answer a call that makes way and takes too long to."""
         assert isinstance(call, Running)
-        self._end(call, b"", None)
+        asking = call.asking
+        if asking is not None:
+            # It stays: the function goes on, and has still to know that it makes way.
+            call.over = True
+            if self._calls.get(call.key) is call and self._calls.pop(call.key, None) is call:
+                assert call.line is not None
+                call.line.answer(*asking.answer())
 
     def settle(self, session: Era, answer: Answer) -> bool:
         """A client has answered a question of ours. From any thread. Was it asked here?"""
@@ -358,7 +362,7 @@ class Driver:
 
     def spawn(self, outcome: Coroutine[Any, Any, Any]) -> "asyncio.Task[Ended]":
         """Run something beside its call, which it may outlive."""
-        task = self._loop.create_task(guarded(outcome))
+        task = self.loop.create_task(guarded(outcome))
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
         return task
@@ -391,15 +395,18 @@ class Driver:
         if descriptors.forked:  # by the tool; the other process is the server
             os._exit(0)
         running.over = True
-        if running.asking is not None and running.asking.suspended and frame is not None:
-            frame, error = running.asking.answer()
+        asking = running.asking
+        if asking is not None:
+            running.asking = None  # which knows its call: nobody else would part the two
+            if asking.suspended and frame is not None:
+                frame, error = asking.answer()
         # Whoever takes it out gives its answer: this thread, or the loop that cancels it meanwhile.
         calls, key = self._calls, running.key
         if calls.get(key) is running and calls.pop(key, None) is running:
             assert running.line is not None
             running.line.answer(frame, error)
         if self._quiet is not None:
-            self._loop.call_soon_threadsafe(self._settle_quiet)
+            self.loop.call_soon_threadsafe(self._settle_quiet)
 
     def _waits(self, running: Running, task: "asyncio.Task[None]") -> None:
         if descriptors.forked:
@@ -437,10 +444,13 @@ class Driver:
             if get_ident() == self._thread:
                 waits.cancel()
             else:
-                self._loop.call_soon_threadsafe(waits.cancel)
+                self.loop.call_soon_threadsafe(waits.cancel)
 
     def abandon(self, error: McpError) -> None:
         """Answer every call that is under way with an error, and stop what can be stopped."""
+        if self._calls:
+            calls = clipped(", ".join(told(running) for running in self._calls.values()))
+            log.warning("the service ends; abandoned: %s", calls)
         for key, running in list(self._calls.items()):
             if self._calls.pop(key, None) is running:
                 frame = failed(running, error)
@@ -453,7 +463,7 @@ class Driver:
         """End: subscriptions complete, other calls get a moment, the rest is cancelled, and plain
         functions get another moment to notice."""
         self.closing.set()
-        await self._be_quiet(grace)
+        await self.quiet(grace)
         cancelled = list(self._calls.values())
         if cancelled:
             calls = clipped(", ".join(told(running) for running in cancelled))
@@ -467,12 +477,12 @@ class Driver:
         await self._pump.close(grace)
         if self._beside:
             await asyncio.wait(self._beside, timeout=grace)
-        await self._be_quiet(grace)
+        await self.quiet(grace)
 
-    async def _be_quiet(self, seconds: float) -> None:
+    async def quiet(self, seconds: float) -> None:
         """Wait until nothing runs any more, but not for long."""
         if self._calls or self._blocking:
-            self._quiet = self._loop.create_future()
+            self._quiet = self.loop.create_future()
             await asyncio.wait([self._quiet], timeout=seconds)
             self._quiet = None
 

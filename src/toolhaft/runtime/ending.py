@@ -68,6 +68,7 @@ class Ending:
         if late:
             self._app.abandon()
         if late or not self._app.busy:
+            self._app.hurry()
             # What was answered last is still to be written.
             self._loop.call_soon(self._leave)
         else:

@@ -6,6 +6,7 @@ without: then it is served as if the handshake had been done.
 """
 
 import asyncio
+import contextlib
 import inspect
 import logging
 from itertools import count
@@ -14,12 +15,13 @@ from typing import Final, Literal, TypeAlias, cast
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ..errors import InternalError, Unauthorized
+from ..errors import HeaderMismatch, InternalError, Unauthorized, UnsupportedVersion
 from ..jsonrpc import Decoded, Id, Message, decode, failure
 from ..protocol import calls as events
 from ..protocol.handshake import OPEN, Session
 from ..protocol.http import (
     SESSION,
+    VERSION,
     Doors,
     Head,
     Refused,
@@ -31,13 +33,14 @@ from ..protocol.http import (
 )
 from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
+from ..protocol.revisions import HANDSHAKES
 from .answering import Answering
 from .connection import Array
 from .driver import Driver, Running
 from .listening import Listening
 from .pair import Pair
 from .patience import Patience, Stalled
-from .pump import beside
+from .pump import enter, leave
 from .reading import ClientIsGone, TurnedAway, whole
 from .relay import Relay, Told
 from .reply import Reply
@@ -102,6 +105,7 @@ class Endpoint:
             most_calls=limits.all_calls,
             mask=service.mask,
             answer_seconds=limits.answer_seconds,
+            store=store,
         )
         self._answering = Answering(self._driver, store, limits)
         self._listening = Listening(self._driver, self._answering, self._all, store, limits)
@@ -113,6 +117,8 @@ class Endpoint:
         )
         self._relay = Relay(bus, f"toolhaft/{service.name}", self._told)
         self._pair = Pair(service) if settings.pairs else None
+        # Nothing is to be known of a request but what it says.
+        self._is_plain = settings.guard is None and not settings.pairs
         self._has_sessions = settings.sessions != "stateless"
         self._ending = False
         self._thread = get_ident()
@@ -134,7 +140,12 @@ class Endpoint:
         self._patience.begin(task)
         try:
             try:
-                await self._serve(scope, Head(scope["headers"]), response, receive)
+                head = Head(scope["headers"])
+                self._admit(head, response)
+                if scope["method"] == "POST" and self._is_plain:
+                    await self._post(head, None, response, receive)
+                else:
+                    await self._serve(scope, head, response, receive)
             finally:
                 self._patience.end(task)
         except TurnedAway as away:
@@ -154,7 +165,7 @@ class Endpoint:
             if not response.begun:
                 await response.json(500, failure(UNSET, told))
 
-    async def _serve(self, scope: Scope, head: Head, response: Response, receive: Receive) -> None:
+    def _admit(self, head: Head, response: Response) -> None:
         refusal = self._doors.refusal(head)
         if refusal is not None:
             raise TurnedAway(refusal)
@@ -162,13 +173,14 @@ class Endpoint:
             response.headers += cors(head["origin"])
         if self._ending:
             raise TurnedAway(refused(503, _ENDS, retry_after="1", connection="close"))
+
+    async def _serve(self, scope: Scope, head: Head, response: Response, receive: Receive) -> None:
         verb = scope["method"]
         if verb == "OPTIONS":
             response.headers += preflight(head.get("access-control-request-headers", ""))
             await response.empty(204)
             return
-        guard = self._settings.guard
-        principal = None if guard is None else await _principal(guard, head)
+        principal = await self._principal(head, response)
         if self._pair is not None and scope["path"].endswith(PAIR):
             await self._pair.serve(scope, head, principal, response, receive)
         elif verb == "POST":
@@ -186,6 +198,19 @@ class Endpoint:
             allowed = "GET, POST, DELETE" if self._has_sessions else "POST"
             raise TurnedAway(refused(405, f"{verb} has no meaning here", allow=allowed))
 
+    async def _principal(self, head: Head, response: Response) -> str | None:
+        guard = self._settings.guard
+        if guard is None:
+            return None
+        found = guard(head)
+        if inspect.isawaitable(found):
+            self._patience.end(response.task)  # it is not the client that is waited for
+            found = await found
+            self._patience.begin(response.task)
+        if found is None or isinstance(found, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return found
+        raise TypeError(f"a guard returns the name of a principal, or None; not {found!r}")
+
     # POST: a message of the client
 
     async def _post(
@@ -198,9 +223,12 @@ class Endpoint:
         message = await receive()
         body: bytes = message.get("body", b"")
         if message["type"] != "http.request" or message.get("more_body") or len(body) > most:
-            body = await whole(message, receive, most)
+            deadline = self.loop.time() + self._limits.body_seconds
+            body = await whole(message, receive, most, lambda: self.loop.time() > deadline)
         decoded = decode(body)
         if head.stateless and not _opens(decoded):
+            if self._settings.sessions == "stateful":
+                raise TurnedAway(_no_session_for(head, _id(decoded)))
             live, peer = None, self._anybody
         else:
             live, peer = await self._whom(head, decoded, principal)
@@ -248,6 +276,10 @@ class Endpoint:
             if not opens:
                 raise TurnedAway(_unknown_session(_id(decoded)))
         elif self._settings.sessions == "stateful" and not opens:
+            # One that claims to be of the other era is told what is wrong with that.
+            event = self._anybody.take(decoded, principal, head)
+            if isinstance(event, events.Reply) and isinstance(event.error, HeaderMismatch):
+                raise TurnedAway(Refused(400, event.frame))
             raise TurnedAway(_missing_session(_id(decoded)))
         if opens:
             return None, self._peer(Session())
@@ -264,31 +296,38 @@ class Endpoint:
         response: Response,
         receive: Receive,
     ) -> None:
-        if len(self._driver) >= self._limits.all_calls:
+        if len(self._driver) >= self._limits.all_calls or (
+            live is not None and live.calls >= self._limits.calls
+        ):
             raise TurnedAway(_busy(call.id))
+        if call.method == "subscriptions/listen":
+            self._listening.check_room(call.id)
         stateless = not call.caller.revision.handshake
         reply = Reply(self.loop, self._thread, self._limits.waiting_bytes)
         self._prepare(call, live, head)
-        beside(response.task, self._driver.start, call, reply)
+        leave(response.task)
+        try:
+            self._driver.start(call, reply)
+        finally:
+            enter(response.task)
         if live is None and call.method == "initialize":
             await self._open(peer, reply, response)
+        elif reply.over and reply.error is None and reply.final and not reply.frames:
+            await response.json(200, reply.final)
         elif reply.over:
             await self._answering.at_once(reply, response, live, stateless=stateless)
         else:
             asked = Asked(self._driver, [call.key], stateless=stateless)
-            await self._answer(asked, reply, response, receive, live)
+            listens = call.method == "subscriptions/listen"
+            with self._listening.counted() if listens else contextlib.nullcontext():
+                await self._answer(asked, reply, response, receive, live)
         if live is not None and (call.method in _REMEMBERED or live.session.changed):
             await self._sessions.save(live)
 
     def _prepare(self, call: Running, live: Live | None, head: Head) -> None:
         """Tell a call from all others, of whatever client."""
         call.headers = head
-        if live is None:
-            call.key = next(self._keys)
-        elif live.calls >= self._limits.calls:
-            raise TurnedAway(_busy(call.id))
-        else:
-            call.key = (live.id, call.id)
+        call.key = next(self._keys) if live is None else (live.id, call.id)
 
     async def _answer(
         self,
@@ -299,12 +338,12 @@ class Endpoint:
         live: Live | None,
     ) -> None:
         if live is not None:
-            live.calls += 1
+            live.calls += len(asked.keys)
         try:
             await self._answering.answer(asked, reply, response, receive, live)
         finally:
             if live is not None:
-                live.calls -= 1
+                live.calls -= len(asked.keys)
 
     async def _open(self, peer: Peer, reply: Reply, response: Response) -> None:
         """The answer to `initialize`, and a session if it is a good one."""
@@ -325,6 +364,11 @@ class Endpoint:
         response: Response,
         receive: Receive,
     ) -> None:
+        size = sum(isinstance(event, Running) for event in batch.events)
+        if len(self._driver) + size > self._limits.all_calls or (
+            live is not None and live.calls + size > self._limits.calls
+        ):
+            raise TurnedAway(_busy(UNSET))
         reply = Reply(self.loop, self._thread, self._limits.waiting_bytes)
         array = Array(len(batch.events), reply)
         asked = Asked(self._driver, [], stateless=False)
@@ -332,7 +376,9 @@ class Endpoint:
             if isinstance(event, Running):
                 self._prepare(event, live, head)
                 asked.keys.append(event.key)
-                beside(response.task, self._driver.start, event, array)
+                leave(response.task)
+                self._driver.start(event, array)
+                enter(response.task)
             elif isinstance(event, events.Reply):
                 array.answer(event.frame, event.error)
             else:
@@ -398,11 +444,21 @@ class Endpoint:
         """Tell everybody whose call is still under way that there will be no result."""
         self._driver.abandon(InternalError(_ENDS))
 
+    def hurry(self) -> None:
+        """Let go of everybody who neither sends nor reads."""
+        self._patience.hurry()
+
+    def forget(self) -> None:
+        """The loop is gone, and there was no time to end."""
+        self._leave()
+
     async def close(self) -> None:
         """End: streams complete, calls get a moment."""
         self.end_streams()
         self._leave()
         await self._relay.close()
+        await self._driver.quiet(self._limits.finish_seconds)
+        self.abandon()
         await self._driver.close(self._limits.finish_seconds)
         self._patience.close()
         if self._service.lifespan is not None:
@@ -422,11 +478,6 @@ def _id(decoded: Decoded | list[Raw]) -> Id | UnsetType:
     return UNSET if isinstance(decoded, list) else decoded.id
 
 
-async def _principal(guard: Guard, head: Head) -> str | None:
-    found = guard(head)
-    return await found if inspect.isawaitable(found) else found
-
-
 def _unknown_session(id_: Id | UnsetType = UNSET) -> Refused:
     return refused(404, "there is no such session (any more): begin with `initialize`", id_)
 
@@ -439,5 +490,10 @@ def _missing_session(id_: Id | UnsetType = UNSET) -> Refused:
     )
 
 
-def _busy(id_: Id) -> Refused:
+def _no_session_for(head: Head, id_: Id | UnsetType) -> Refused:
+    """A client of the other era that knows this one too learns here that it is needed."""
+    return refused(400, UnsupportedVersion(head.text(VERSION) or "", HANDSHAKES), id_)
+
+
+def _busy(id_: Id | UnsetType) -> Refused:
     return refused(503, InternalError(_TOO_MANY), id_, retry_after="1")

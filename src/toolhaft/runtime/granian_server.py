@@ -14,7 +14,7 @@ from .tls import Tls
 class GranianServer:
     """A server that ends its streams first."""
 
-    def __init__(self, app: App, *, drain: float, tls: Tls | None = None) -> None:
+    def __init__(self, app: App, *, drain: float, tls: Tls | None) -> None:
         self._app = app
         self._tls = tls
         self._server: Server | None = None

@@ -30,9 +30,12 @@ class Lifespan:
 
     def join(self) -> None:
         """Somebody serves: enter, if nobody has yet. Does not wait."""
+        loop = asyncio.get_running_loop()
+        if self._task is not None and self._task.get_loop() is not loop:
+            # Of a loop that was ended without a word.
+            self._task, self._users = None, 0
         self._users += 1
         if self._task is None:
-            loop = asyncio.get_running_loop()
             self._entered = loop.create_future()
             self._leave = asyncio.Event()
             self._task = loop.create_task(self._run(self._entered, self._leave))
@@ -43,6 +46,8 @@ class Lifespan:
         if self._users == 0 and self._task is not None and self._leave is not None:
             self._leave.set()
             task, self._task = self._task, None
+            if self._entered is not None and not self._entered.done():
+                task.cancel()  # nobody waits for it to be entered
             await asyncio.wait([task])
 
     async def wait(self) -> None:
@@ -60,6 +65,9 @@ class Lifespan:
                 entered.set_result(None)
                 await leave.wait()
         except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and (entered.done() or leave.is_set()):
+                entered.cancel()
+                return  # somebody ends it, or the loop
             log.error("the lifespan failed: %r", error, exc_info=error)
             if not entered.done():
                 # A future and a loop carry an Exception; SystemExit would end them.

@@ -1,9 +1,14 @@
 """GET: a stream of news for a session, or the rest of a stream that broke."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Generator
 from threading import get_ident
 
+from msgspec import UNSET, UnsetType
+
+from ..errors import InternalError
+from ..jsonrpc import Id
 from ..protocol.http import LAST_EVENT, Head, refused, takes
 from ..protocol.interests import Change
 from ..protocol.limits import Limits
@@ -18,6 +23,7 @@ from .response import Receive, Response
 from .sessions import Live
 from .streams import Stream
 
+# Not 404, by which a client would take the session for lost.
 _FORGOTTEN = "nobody knows any more what came after this event"
 
 
@@ -69,7 +75,7 @@ class Listening:
         if live.listening is not None and live.listening.number == number:
             self._check(live)
             if await live.listening.resume(response, position) is None:
-                raise TurnedAway(refused(404, _FORGOTTEN))
+                raise TurnedAway(refused(400, _FORGOTTEN))
             await self._listen(live, live.listening, receive)
             return
         stream = (live.streams or {}).get(number)
@@ -77,34 +83,53 @@ class Listening:
             stream = Stream()
             stream.keep(self._store, live.id, number, seconds=self._limits.resume_seconds)
             if not await stream.replay(response, position):
-                raise TurnedAway(refused(404, _FORGOTTEN))
+                raise TurnedAway(refused(400, _FORGOTTEN))
             return
         released = await stream.resume(response, position)
         if released is None:
-            raise TurnedAway(refused(404, _FORGOTTEN))
+            raise TurnedAway(refused(400, _FORGOTTEN))
         response.patience.end(response.task)
         await _until(released, receive)
         stream.detach(response)
+        if not response.ended:  # by another connection, or by a client that is gone
+            await response.write(b"", last=True)
 
     def _check(self, live: Live) -> None:
         """May there be one more stream of news?"""
         if live.news is not None and not live.news.gone:
             raise TurnedAway(refused(409, "this session has a stream already"))
+        self.check_room()
+
+    def check_room(self, id_: Id | UnsetType = UNSET) -> None:
+        """May anybody else listen?
+
+        Raises:
+            TurnedAway: there are too many.
+        """
         if self._open >= self._limits.streams:
-            raise TurnedAway(refused(503, "too many streams are open", retry_after="5"))
+            error = InternalError("too many streams are open; try again in a moment")
+            raise TurnedAway(refused(503, error, id_, retry_after="5"))
+
+    @contextlib.contextmanager
+    def counted(self) -> Generator[None]:
+        """Somebody listens."""
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
 
     async def _listen(self, live: Live, stream: Stream, receive: Receive) -> None:
         """News for a session, until somebody ends it."""
         live.news = reply = Reply(self._loop, get_ident(), self._limits.waiting_bytes)
-        self._open += 1
-        try:
-            for change in live.missed():
-                reply.send(_news(live, change))
-            await self._answering.news(reply, stream, receive)
-        finally:
-            self._open -= 1
-            if live.news is reply:
-                live.news = None
+        with self.counted():
+            try:
+                for change in live.missed():
+                    reply.send(_news(live, change))
+                await self._answering.news(reply, stream, receive)
+            finally:
+                if live.news is reply:
+                    live.news = None
 
     def hear(self, change: Change) -> None:
         """Something changed. From any thread."""
@@ -114,7 +139,7 @@ class Listening:
         for live in self._sessions():
             if not live.session.interests.match(change):
                 continue
-            if live.news is None:
+            if live.news is None or live.news.gone:
                 live.miss(change)
             else:
                 live.news.send(_news(live, change))

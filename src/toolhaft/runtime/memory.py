@@ -1,5 +1,6 @@
 """`Store` and `Bus` within one process."""
 
+import heapq
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -7,6 +8,7 @@ from typing import Final
 
 _LONGEST_LOG: Final = 1000
 _LARGEST_LOG: Final = 1024 * 1024
+_SPARE: Final = 1000
 
 
 class _Log:
@@ -14,9 +16,9 @@ class _Log:
 
     __slots__ = ("dropped", "size", "values")
 
-    def __init__(self) -> None:
+    def __init__(self, dropped: int) -> None:
         self.values: list[bytes] = []
-        self.dropped = 0
+        self.dropped = dropped
         self.size = 0
 
     def add(self, values: list[bytes]) -> None:
@@ -42,7 +44,10 @@ class MemoryStore:
         self._most = most
         self._most_bytes = most_bytes
         self._clock = clock
+        # In the order of their last use.
         self._entries: OrderedDict[str, tuple[float, bytes | _Log]] = OrderedDict()
+        # In the order in which they end; some are of entries that were replaced meanwhile.
+        self._ends: list[tuple[float, str]] = []
         self._size = 0
 
     def __len__(self) -> int:
@@ -62,10 +67,10 @@ class MemoryStore:
         """Forget a value, or a log."""
         self._drop(key)
 
-    async def append(self, key: str, values: list[bytes], *, seconds: float) -> None:
+    async def append(self, key: str, values: list[bytes], *, after: int, seconds: float) -> None:
         """Add to a log."""
         found = self._find(key)
-        log = found if isinstance(found, _Log) else _Log()
+        log = found if isinstance(found, _Log) else _Log(after)
         self._drop(key)
         log.add(values)
         self._keep(key, log, seconds)
@@ -79,24 +84,31 @@ class MemoryStore:
         return None if start < 0 or start > len(log.values) else log.values[start:]
 
     def _find(self, key: str) -> bytes | _Log | None:
+        self._expire()
         found = self._entries.get(key)
         if found is None:
             return None
-        if found[0] <= self._clock():
-            self._drop(key)
-            return None
+        self._entries.move_to_end(key)
         return found[1]
 
     def _keep(self, key: str, value: bytes | _Log, seconds: float) -> None:
-        now = self._clock()
-        self._entries[key] = (now + seconds, value)
+        end = self._clock() + seconds
+        self._entries[key] = (end, value)
         self._size += _size(value)
-        while self._entries:
-            oldest, (end, _) = next(iter(self._entries.items()))
-            full = len(self._entries) > self._most or self._size > self._most_bytes
-            if end > now and not full:
-                return
-            self._drop(oldest)
+        heapq.heappush(self._ends, (end, key))
+        self._expire()
+        while len(self._entries) > self._most or self._size > self._most_bytes:
+            self._drop(next(iter(self._entries)))
+        if len(self._ends) > 2 * len(self._entries) + _SPARE:
+            self._ends = [(end, key) for key, (end, _) in self._entries.items()]
+            heapq.heapify(self._ends)
+
+    def _expire(self) -> None:
+        now = self._clock()
+        while self._ends and self._ends[0][0] <= now:
+            end, key = heapq.heappop(self._ends)
+            if key in self._entries and self._entries[key][0] == end:
+                self._drop(key)
 
     def _drop(self, key: str) -> None:
         found = self._entries.pop(key, None)
@@ -129,5 +141,7 @@ class MemoryBus:
         async def leave() -> None:
             if hear in subscribers:
                 subscribers.remove(hear)
+            if not subscribers and self._subscribers.get(topic) is subscribers:
+                del self._subscribers[topic]
 
         return leave

@@ -12,7 +12,7 @@ from ..protocol.http import Head, refused, takes, unreadable
 from ..protocol.sse import KEEP_ALIVE, endpoint, event
 from .answering import watch
 from .connection import Connection
-from .pump import beside
+from .pump import enter, leave
 from .reading import TurnedAway, whole
 from .reply import Reply
 from .response import Receive, Response, Scope
@@ -103,8 +103,14 @@ class Pair:
         refusal = unreadable(head, most, streams=False)
         if refusal is not None:
             raise TurnedAway(refusal)
-        body = await whole(await receive(), receive, most)
-        beside(response.task, connection.receive, body)
+        deadline = self._loop.time() + self._limits.body_seconds
+        late = lambda: self._loop.time() > deadline  # noqa: E731
+        body = await whole(await receive(), receive, most, late)
+        leave(response.task)
+        try:
+            connection.receive(body)
+        finally:
+            enter(response.task)
         await response.empty(202)
 
     def end(self) -> None:

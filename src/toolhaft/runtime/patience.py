@@ -54,6 +54,13 @@ class Patience:
         else:
             self._timer = None
 
+    def hurry(self) -> None:
+        """Wait for nobody any more."""
+        for task in self._since:
+            if task not in self._late:
+                self._late.add(task)
+                task.cancel()
+
     def close(self) -> None:
         """Nobody waits any more."""
         if self._timer is not None:

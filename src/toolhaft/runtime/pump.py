@@ -21,23 +21,19 @@ from asyncio.tasks import (
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import copy_context
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
-P = ParamSpec("P")
 
 
-def beside(
-    task: "asyncio.Task[Any]", action: Callable[P, object], *args: P.args, **kwargs: P.kwargs
-) -> None:
-    """Do something in the middle of a task as if outside of it, where a pump can begin coroutines
-    at once."""
-    loop = task.get_loop()
-    _leave_task(loop, task)
-    try:
-        action(*args, **kwargs)
-    finally:
-        _enter_task(loop, task)
+def leave(task: "asyncio.Task[Any]") -> None:
+    """Step out of a task for a moment: only outside of tasks can coroutines be begun at once."""
+    _leave_task(task.get_loop(), task)
+
+
+def enter(task: "asyncio.Task[Any]") -> None:
+    """Step into it again."""
+    _enter_task(task.get_loop(), task)
 
 
 class _Waiting(Generic[K]):

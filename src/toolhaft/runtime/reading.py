@@ -1,6 +1,8 @@
 """Reads the rest of a request's body, as long as it is not too long."""
 
-from ..protocol.http import Refused, too_long
+from collections.abc import Callable
+
+from ..protocol.http import Refused, refused, too_long
 from .response import Event, Receive
 
 
@@ -15,11 +17,11 @@ class ClientIsGone(Exception):
     """The client has left before its request was read."""
 
 
-async def whole(message: Event, receive: Receive, most: int) -> bytes:
+async def whole(message: Event, receive: Receive, most: int, is_late: Callable[[], bool]) -> bytes:
     """The body of a request, of which this is the first message.
 
     Raises:
-        TurnedAway: it is too long.
+        TurnedAway: it is too long, or comes drop by drop.
         ClientIsGone: nobody sends the rest.
     """
     parts: list[bytes] = []
@@ -34,4 +36,6 @@ async def whole(message: Event, receive: Receive, most: int) -> bytes:
             raise TurnedAway(too_long(most))
         if not message.get("more_body"):
             return parts[0] if len(parts) == 1 else b"".join(parts)
+        if is_late():
+            raise TurnedAway(refused(408, "the body took too long to come", connection="close"))
         message = await receive()

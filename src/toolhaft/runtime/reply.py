@@ -6,6 +6,7 @@ with the first message that comes before the answer.
 
 import asyncio
 import threading
+from collections.abc import Awaitable, Generator
 from threading import get_ident
 from typing import Any, Final
 
@@ -15,6 +16,18 @@ from ..errors import McpError
 
 # A client that is behind by so many times what may wait, and is sent still more, does not read.
 _PATIENCE: Final = 8
+
+
+class Ready:
+    """Nothing to wait for, at less than the price of a coroutine."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        return iter(())  # type: ignore[return-value]
+
+
+READY: Final = Ready()
+# Several threads may send at once, and one takes.
+_COUNTING: Final = threading.Lock()
 
 
 class Reply(Struct, eq=False):
@@ -50,8 +63,10 @@ class Reply(Struct, eq=False):
             self._cut()
         if not self.cut:
             self.frames.append(frame)
-            self._size += len(frame)
-            self._wake()
+            with _COUNTING:
+                self._size += len(frame)
+            if self._waiter is not None or get_ident() != self._thread:
+                self._wake()
 
     def answer(self, frame: bytes | None, error: McpError | None) -> None:
         """The end of the call."""
@@ -69,8 +84,11 @@ class Reply(Struct, eq=False):
         if self.is_full:
             self._roomy.wait()
 
-    async def drained(self) -> None:
+    def drained(self) -> Awaitable[None]:
         """Wait until the client has read enough of what was sent."""
+        return self._drained() if self.is_full else READY
+
+    async def _drained(self) -> None:
         while self.is_full:
             if self._room is None:
                 self._room = []
@@ -108,7 +126,8 @@ class Reply(Struct, eq=False):
         taken = self.frames[:]
         if taken:
             del self.frames[: len(taken)]
-            self._size -= sum(map(len, taken))
+            with _COUNTING:
+                self._size -= sum(map(len, taken))
             if not self.is_full:
                 self._make_room()
         return taken
@@ -138,10 +157,15 @@ class Reply(Struct, eq=False):
     def _make_room(self) -> None:
         if self._roomy is not None:
             self._roomy.set()
-        if self._room is not None:
-            waiting, self._room = self._room, None
-            for room in waiting:
-                _settle(room, True)
+        if self._room is not None and get_ident() == self._thread:
+            self._let_in()
+        elif self._room is not None:
+            self._loop.call_soon_threadsafe(self._let_in)
+
+    def _let_in(self) -> None:
+        waiting, self._room = self._room or [], None
+        for room in waiting:
+            _settle(room, True)
 
     def _wake(self) -> None:
         if get_ident() == self._thread:

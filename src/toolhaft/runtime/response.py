@@ -25,15 +25,16 @@ class Response(Struct, eq=False):
     task: Task
     # On every response to this request.
     headers: Fields = field(default_factory=list[tuple[bytes, bytes]])
-    # Something was written already.
+    # Something was written already, or everything.
     begun: bool = False
+    ended: bool = False
 
     async def json(self, status: int, body: bytes) -> None:
         """The whole of it."""
         headers = [_JSON, (b"content-length", b"%d" % len(body))]
         if self.headers:
             headers += self.headers
-        self.begun = True
+        self.begun = self.ended = True
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
 
@@ -41,7 +42,7 @@ class Response(Struct, eq=False):
         """A status, and nothing more to say."""
         length = [] if status == 204 else [(b"content-length", b"0")]
         headers = [*length, *self.headers]
-        self.begun = True
+        self.begun = self.ended = True
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self.send({"type": "http.response.body", "body": b""})
 
@@ -53,7 +54,7 @@ class Response(Struct, eq=False):
     async def events(self, text: bytes) -> None:
         """A stream that is over as soon as it begins."""
         headers = [*HEADERS, (b"content-length", b"%d" % len(text)), *self.headers]
-        self.begun = True
+        self.begun = self.ended = True
         await self.send({"type": "http.response.start", "status": 200, "headers": headers})
         await self.send({"type": "http.response.body", "body": text})
 
@@ -70,6 +71,7 @@ class Response(Struct, eq=False):
             Stalled: the client does not read.
         """
         self.patience.begin(self.task)
+        self.ended = last
         try:
             await self.send({"type": "http.response.body", "body": data, "more_body": not last})
         finally:

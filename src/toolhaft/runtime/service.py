@@ -9,7 +9,7 @@ from ..protocol.handshake import Session
 from ..protocol.interests import Listener
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
-from ..protocol.ports import LifespanState
+from ..protocol.ports import LifespanState, Store
 from ..protocol.stateless import Stateless
 from ..types.wire import Implementation
 from .connection import Connection
@@ -34,6 +34,8 @@ class Service(Protocol):
 
     @property
     def lifespan(self) -> LifespanState | None: ...
+    @property
+    def store(self) -> Store: ...
     @property
     def changes(self) -> Audience: ...
     @property
@@ -60,6 +62,7 @@ async def connected(
         most_calls=limits.calls,
         mask=service.mask,
         answer_seconds=limits.answer_seconds,
+        store=service.store,
     )
     connection = Connection(
         Peer(service.info, session=session, stateless=service.stateless, call=Running),

@@ -134,9 +134,10 @@ class Sessions:
         live = self._live.get(id_)
         if live is None or live.session.caller.principal != principal:
             return None
-        live.used = now = self._clock()
+        now = self._clock()
         if now - live.saved > self._seconds / 4:
-            return None  # `find` sees to it that it lives on in the store, too
+            return None  # `find` sees to it that it lives on in the store, or ends
+        live.used = now
         self._live.move_to_end(id_)
         return live
 
@@ -190,13 +191,13 @@ class Sessions:
             return None
         try:
             session = Session.recalled(id_, written)
-        except (msgspec.MsgspecError, KeyError) as error:
+        except (msgspec.MsgspecError, KeyError, ValueError) as error:
             log.warning("a session in the store cannot be read: %s", error)
             return None
         if session.caller.principal != principal:
             return None
         # Somebody else may have recalled it meanwhile.
-        return self.here(id_, principal) or await self._add(self._peer(session))
+        return self._live.get(id_) or await self._add(self._peer(session))
 
     async def _add(self, peer: Peer) -> Live:
         self.expire()

@@ -12,7 +12,10 @@ def listen(host: str, port: int) -> list[socket.socket]:
     Raises:
         OSError: the address is taken, or is not ours.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise OSError(f"cannot listen at {host}: {error.strerror}") from None
     sockets: list[socket.socket] = []
     try:
         for family, kind, protocol, _, (ip, _, *more) in found:
@@ -28,9 +31,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
     except OSError as error:
         for listener in sockets:
             listener.close()
-        raise OSError(
-            error.errno, f"cannot listen at {host} port {port}: {error.strerror}"
-        ) from None
+        raise OSError(error.errno, f"cannot listen at {host} port {port}: {_why(error)}") from None
     return sockets
 
 
@@ -47,7 +48,7 @@ class UnixSocket:
             self.socket.bind(path)
         except OSError as error:
             self.socket.close()
-            raise OSError(error.errno, f"cannot listen at {path}: {error.strerror}") from None
+            raise OSError(f"cannot listen at {path}: {_why(error)}") from None
         finally:
             os.umask(before)
         self.socket.listen(2048)
@@ -59,6 +60,10 @@ class UnixSocket:
         with contextlib.suppress(FileNotFoundError):
             if os.stat(self.path).st_ino == self._inode:
                 os.unlink(self.path)
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)
 
 
 def _remove_stale(path: str) -> None:

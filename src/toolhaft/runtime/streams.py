@@ -70,7 +70,7 @@ class Stream:
         if self._store is None:
             return b"".join(map(event, frames))
         if frames:
-            await self._store.append(self._key, frames, seconds=self._seconds)
+            await self._store.append(self._key, frames, after=self.sent, seconds=self._seconds)
         text = self._text(self.sent, frames)
         self.sent += len(frames)
         return text

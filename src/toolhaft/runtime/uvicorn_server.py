@@ -6,13 +6,16 @@ have.
 
 import contextlib
 import importlib.util
+import logging
 import socket
 from collections.abc import Generator
+from functools import partial
 from types import FrameType
 from typing import Any
 
 import uvicorn
 
+from ..protocol.limits import Limits
 from .asgi import App
 from .ending import Ending
 from .tls import Tls
@@ -23,8 +26,8 @@ _A_MOMENT = 2
 class UvicornServer(uvicorn.Server):
     """A server that ends its streams first."""
 
-    def __init__(self, app: App, *, drain: float, tls: Tls | None = None) -> None:
-        super().__init__(_config(app, tls))
+    def __init__(self, app: App, *, limits: Limits, drain: float, tls: Tls | None) -> None:
+        super().__init__(_config(app, limits, tls))
         self._ending = Ending(app, drain=drain, leave=self._leave)
 
     async def run_on(self, sockets: list[socket.socket]) -> None:
@@ -46,10 +49,12 @@ class UvicornServer(uvicorn.Server):
         self._ending.on_signal(sig, frame)
 
     def _leave(self) -> None:
+        # Of those who did not leave in time there is nothing more to say.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         self.should_exit = True
 
 
-def _config(app: App, tls: Tls | None) -> uvicorn.Config:
+def _config(app: App, limits: Limits, tls: Tls | None) -> uvicorn.Config:
     files: dict[str, Any] = {}
     if tls is not None:
         files = {
@@ -61,7 +66,7 @@ def _config(app: App, tls: Tls | None) -> uvicorn.Config:
         app,
         interface="asgi3",
         loop="none",
-        http=_protocol(),
+        http=_protocol(limits),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -74,9 +79,9 @@ def _config(app: App, tls: Tls | None) -> uvicorn.Config:
     )
 
 
-def _protocol() -> Any:
+def _protocol(limits: Limits) -> Any:
     if importlib.util.find_spec("httptools") is None:
         return "h11"
     from .httptools_protocol import Protocol  # noqa: PLC0415
 
-    return Protocol
+    return partial(Protocol, limits)

@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from types import FrameType
@@ -17,9 +18,12 @@ _A_WHILE = 1.0
 class Workers:
     """The processes, as their parent knows them."""
 
-    def __init__(self, count: int, work: Callable[[], None]) -> None:
+    def __init__(self, count: int, work: Callable[[bool], None]) -> None:
         self._count = count
+        # Told whether it is the first of all.
         self._work = work
+        # Closed by the end of the parent, however it ends.
+        self._lifeline = os.pipe()
         # When each was begun.
         self._begun: dict[int, float] = {}
         self._ending = False
@@ -29,25 +33,31 @@ class Workers:
         numbers = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self._end) for number in numbers}
         try:
-            for _ in range(self._count):
-                self._begin()
+            for number in range(self._count):
+                self._begin(first=number == 0)
             return self._watch()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _begin(self) -> None:
+    def _begin(self, *, first: bool = False) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
         if pid:
             self._begun[pid] = time.monotonic()
+            if self._ending:  # since we looked
+                os.kill(pid, signal.SIGTERM)
             return
         status = 1
         try:
+            # What is typed at a terminal is for the parent, who tells us.
+            os.setpgrp()
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
-            self._work()
+            os.close(self._lifeline[1])
+            threading.Thread(target=self._follow, daemon=True).start()
+            self._work(first)
             status = 0
         except SystemExit as error:
             status = error.code if isinstance(error.code, int) else 1
@@ -55,6 +65,11 @@ class Workers:
             log.exception("a worker failed")
         finally:
             os._exit(status)
+
+    def _follow(self) -> None:
+        """End with the parent."""
+        os.read(self._lifeline[0], 1)
+        os.kill(os.getpid(), signal.SIGTERM)
 
     def _watch(self) -> int:
         worst = 0
@@ -65,7 +80,8 @@ class Workers:
                 continue
             status = os.waitstatus_to_exitcode(state)
             if self._ending:
-                worst = worst or abs(status)
+                # One that was told to end before it knew how to has ended as it should.
+                worst = worst or (0 if status == -signal.SIGTERM else abs(status))
             elif time.monotonic() - begun < _A_WHILE:
                 log.error("worker %d ended at once with status %d; so do all", pid, status)
                 worst = abs(status) or 1

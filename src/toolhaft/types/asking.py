@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from .content import AudioContent, Content, ImageContent, Role, TextContent
 from .wire import Json, Meta, Wire
@@ -119,7 +119,7 @@ class InputRequest(Wire):
     """One question of a result that asks for more."""
 
     method: str
-    params: Wire | UnsetType = UNSET
+    params: Wire | Raw | UnsetType = UNSET
 
 
 class InputRequiredResult(Wire, kw_only=True):

@@ -1,0 +1,96 @@
+"""Rounds that a function handles itself: it returns questions, and is called again.
+
+What it asked travels with the answers, so that in the next round the answers can be read before the
+function is called, and what is missing or does not fit is asked again without calling it.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw
+
+from ..jsonrpc import encode, is_null
+from ..protocol.calls import Exchange
+from ..protocol.journal import Asked as Kept
+from ..protocol.journal import Journal
+from ..protocol.questions import Question
+from ..schema.kinds import write
+from ..types.wire import Wire
+from .asking import Accepted, Asked, Elicit, InputRequired, read_message, read_roots, read_visit
+from .forms import VALUE
+
+_decode = msgspec.json.Decoder().decode
+
+
+class Rounds:
+    """What a function has asked so far, and what it is to know when it is called next."""
+
+    __slots__ = ("_exchange", "answers", "state")
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self.answers: dict[str, Any] = {}
+        self.state: Any = None
+
+    @property
+    def _journal(self) -> Journal:
+        if self._exchange.journal is None:
+            self._exchange.journal = Journal()
+        return self._exchange.journal
+
+    def resumed(self) -> dict[str, Question]:
+        """What was asked in earlier rounds."""
+        journal = self._exchange.journal
+        asked = {} if journal is None else journal.asked
+        return {key: _question(each, each.params) for key, each in asked.items()}
+
+    def begin(self, required: InputRequired) -> dict[str, Question]:
+        """What is to be asked now."""
+        journal = self._journal
+        asked = {key: _kept(each) for key, each in required.questions.items()}
+        journal.reopen(key for key in asked if key in self.answers)
+        journal.asked = {**journal.asked, **asked}
+        journal.state = Raw(write(required.state))
+        given = required.questions
+        return {key: _question(each, given[key].question.params) for key, each in asked.items()}
+
+    def take(self, answers: Mapping[str, Any]) -> None:
+        """These were given: now the function can be called again."""
+        journal = self._journal
+        if self._exchange.caller.revision.handshake:  # here a round needs no other request
+            journal.round += 1
+        self.answers = {**self.answers, **answers}
+        self.state = None if is_null(journal.state) else _decode(journal.state)
+
+
+def _kept(asked: Asked[Any]) -> Kept:
+    question = asked.question
+    single = isinstance(asked, Elicit) and asked.is_single
+    return Kept(question.method, Raw(encode(question.params)), question.requires, single)
+
+
+def _question(kept: Kept, params: Wire | Raw) -> Question:
+    """A question whose answers are plain values."""
+    return Question(kept.method, params, kept.requires, partial(_read, kept))
+
+
+def _read(kept: Kept, text: bytes) -> Any:
+    if kept.method in _READERS:
+        return _READERS[kept.method](text)
+    params = msgspec.json.decode(kept.params, type=dict[str, Any])
+    schema: dict[str, Any] | None = params.get("requestedSchema")
+    if schema is None:
+        return read_visit(text)
+    answer = Elicit(params["message"], schema).question.read(text)
+    if kept.single and isinstance(answer, Accepted):
+        content: dict[str, Any] = cast(Any, answer).value
+        return Accepted(content.get(VALUE))
+    return answer
+
+
+_READERS: dict[str, Callable[[bytes], Any]] = {
+    "roots/list": read_roots,
+    "sampling/createMessage": read_message,
+}

@@ -1,0 +1,30 @@
+"""The way from a call to its client."""
+
+from collections.abc import Awaitable
+from typing import Protocol
+
+from ..errors import McpError
+
+
+class Line(Protocol):
+    """Where the messages of a call go. From any thread; nothing here waits but `drained`."""
+
+    def send(self, frame: bytes, /) -> None:
+        """A message on the way to the answer."""
+        ...
+
+    def answer(self, frame: bytes | None, error: McpError | None) -> None:
+        """The end of the call. No frame: nobody wants the answer any more."""
+        ...
+
+    def throttle(self) -> None:
+        """For tool threads, after they have sent: wait while the client does not read."""
+        ...
+
+    def drained(self) -> Awaitable[None]:
+        """Wait until the client has read enough of what was sent."""
+        ...
+
+    def hang_up(self) -> None:
+        """End the connection, if the client can come back for what follows."""
+        ...

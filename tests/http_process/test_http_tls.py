@@ -1,0 +1,112 @@
+"""Serving over TLS, with a certificate made for the test."""
+
+import signal
+import socket
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.http_process.conftest import Serve, sites
+from tests.http_process.web import HERE, Site, by_command, calls, listens, write
+from tests.runtime.process import PATIENCE
+
+PLAIN = """
+@server.tool
+def hello() -> str:
+    return "hello"
+"""
+
+
+class Files(NamedTuple):
+    """A certificate and its key."""
+
+    certificate: Path
+    key: Path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """A certificate for this machine that it has signed itself."""
+    folder = tmp_path_factory.mktemp("tls")
+    made = Files(folder / "certificate.pem", folder / "key.pem")
+    subprocess.run(
+        [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+            "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", made.key, "-out",
+            made.certificate,
+        ],
+        check=True, capture_output=True, timeout=PATIENCE,
+    )  # fmt: skip
+    return made
+
+
+@pytest.fixture(scope="module", params=["uvicorn", "granian"])
+def site(
+    tmp_path_factory: pytest.TempPathFactory, files: Files, request: pytest.FixtureRequest
+) -> Iterator[Site]:
+    """A server over TLS, by each of the runners."""
+    with sites(tmp_path_factory.mktemp("served")) as start:
+        options = ["--tls", str(files.certificate), str(files.key), "--runner", request.param]
+        site = start(PLAIN, *options, awaited=False)
+        site.certificate = files.certificate
+        yield site.is_served()
+
+
+def test_the_address_says_https(site: Site) -> None:
+    assert f"https://{HERE}:{site.port}/mcp" in site.stderr
+
+
+def test_clients_that_trust_the_certificate_are_served(site: Site) -> None:
+    assert site.call("hello") == "hello"
+    assert site.open_session().call("hello") == "hello"
+
+
+def test_a_page_of_this_machine_may_call_over_tls(site: Site) -> None:
+    origin = f"https://localhost:{site.port}"
+
+    assert site.post(calls("hello"), {"Origin": origin}).status == 200
+
+
+def test_a_client_that_speaks_no_tls_harms_nobody(site: Site) -> None:
+    with socket.create_connection((HERE, site.port), PATIENCE) as plain:
+        plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        plain.settimeout(PATIENCE)
+        with pytest.raises((ConnectionError, ssl.SSLError, AssertionError)):
+            assert plain.recv(100).startswith(b"HTTP/1.1 200")
+
+    assert site.call("hello") == "hello"
+
+
+def test_an_open_stream_over_tls_is_completed_at_the_end(serve: Serve, files: Files) -> None:
+    site = serve(PLAIN, "--tls", str(files.certificate), str(files.key), awaited=False)
+    site.certificate = files.certificate
+    site.is_served()
+    stream = site.stream(listens())
+    assert stream.next()["method"] == "notifications/subscriptions/acknowledged"
+
+    site.signal(signal.SIGTERM)
+
+    assert stream.next()["id"] == "listen"
+    assert site.ends() == 0
+    assert "Traceback" not in site.stderr
+
+
+def test_a_key_that_does_not_belong_to_the_certificate_is_said(
+    tmp_path: Path, files: Files
+) -> None:
+    other = tmp_path / "other.pem"
+    subprocess.run(
+        ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(other)],
+        check=True, capture_output=True, timeout=PATIENCE,
+    )  # fmt: skip
+    command = by_command(write(tmp_path, PLAIN), "--tls", str(files.certificate), str(other))
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    assert done.returncode == 2
+    assert "toolhaft: " in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,253 @@
+"""Tools that raise, block, fork or break the loop: others are served, and go on to be served."""
+
+from pathlib import Path
+
+import pytest
+from tests.http_process.conftest import Serve
+from tests.http_process.web import Answer, Site, calls, eventually, posting, tool_call
+
+EXCEPTIONS = {
+    "SystemExit": "SystemExit(3)",
+    "KeyboardInterrupt": "KeyboardInterrupt()",
+    "GeneratorExit": "GeneratorExit()",
+    "StopIteration": "StopIteration(5)",
+    "StopAsyncIteration": "StopAsyncIteration()",
+    "CancelledError": "asyncio.CancelledError()",
+    "RecursionError": "RecursionError()",
+    "MemoryError": "MemoryError()",
+    "Rude": "Rude('not an Exception')",
+    "BaseExceptionGroup": "BaseExceptionGroup('several', [SystemExit(1), KeyboardInterrupt()])",
+}
+WILD = """
+class Rude(BaseException):
+    pass
+
+def raised(kind):
+    return EXCEPTIONS[kind]()
+
+@server.tool
+async def at_once(kind: str) -> str:
+    raise raised(kind)
+
+@server.tool
+async def later(kind: str) -> str:
+    await asyncio.sleep(0)
+    raise raised(kind)
+
+@server.tool
+async def streaming(kind: str, ctx: Context) -> str:
+    await ctx.progress(1, 2)
+    await asyncio.sleep(0.01)
+    raise raised(kind)
+
+@server.tool
+def on_a_thread(kind: str) -> str:
+    raise raised(kind)
+
+@server.tool(thread=False)
+def inline(kind: str) -> str:
+    raise raised(kind)
+
+@server.resource("raising://{kind}")
+async def read(kind: str) -> str:
+    raise raised(kind)
+
+left = []
+
+@server.tool
+async def leave(kind: str, how: str) -> str:
+    async def rude():
+        raise raised(kind)
+
+    def rudely():
+        raise raised(kind)
+
+    loop = asyncio.get_running_loop()
+    if how == "task":
+        left.append(loop.create_task(rude()))
+    elif how == "callback":
+        loop.call_soon(rudely)
+    else:
+        loop.call_later(0.01, rudely)
+    return "left"
+
+@server.tool
+async def stop_the_loop() -> str:
+    asyncio.get_running_loop().stop()
+    return "stopped"
+
+@server.tool
+async def odd_text() -> str:
+    return "lone \\ud800 half"
+
+@server.tool
+def hello(name: str = "you") -> str:
+    return f"hello {name}"
+
+@server.tool
+async def hello_async(name: str = "you") -> str:
+    await asyncio.sleep(0)
+    return f"hello {name}"
+
+@server.tool
+def pid() -> int:
+    return os.getpid()
+
+@server.tool
+def fork() -> str:
+    return f"child {os.fork()}"
+
+@server.tool(thread=False)
+def fork_inline() -> str:
+    return f"child {os.fork()}"
+
+@server.tool
+async def fork_async() -> str:
+    return f"child {os.fork()}"
+
+@server.tool
+async def fork_later() -> str:
+    child = os.fork()
+    await asyncio.sleep(0.05)
+    return f"child {child}"
+
+@server.tool
+def reap() -> int:
+    reaped = 0
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            reaped += 1
+    return reaped
+
+free = threading.Event()
+
+@server.tool
+def block() -> str:
+    say("blocking")
+    free.wait(60)
+    return "unblocked"
+
+@server.tool
+async def unblock() -> str:
+    free.set()
+    return "done"
+
+@server.tool
+async def close_descriptors() -> str:
+    os.close(0)
+    os.close(1)
+    return "closed"
+""" + "EXCEPTIONS = {" + ", ".join(
+    f"{name!r}: lambda: {raised}" for name, raised in EXCEPTIONS.items()
+) + "}\n"  # fmt: skip
+WAYS = ["at_once", "later", "on_a_thread", "inline"]
+FORKS = ["fork", "fork_inline", "fork_async", "fork_later"]
+
+
+@pytest.fixture(scope="module")
+def site(serve_all: Serve) -> Site:
+    """A server with every wild tool there is."""
+    return serve_all(WILD)
+
+
+def has_failed(answer: Answer) -> bool:
+    """Is it the answer to a call that failed, and does it say nothing of how?"""
+    message = answer.json
+    return (answer.status == 200 and message["result"]["isError"]) or "error" in message
+
+
+@pytest.mark.parametrize("kind", EXCEPTIONS)
+def test_whatever_a_tool_raises_harms_its_own_call_only(site: Site, kind: str) -> None:
+    pid, session = site.call("pid"), site.open_session()
+    stream = site.stream(calls("streaming", kind=kind))
+
+    answers = [site.post(calls(way, kind=kind)) for way in WAYS]
+    answers += [session.post(tool_call(1, way, kind=kind)) for way in WAYS]
+
+    assert all(has_failed(answer) for answer in answers)
+    last = list(stream.messages())[-1]
+    assert last["id"] == 1
+    assert last["result"]["isError"]
+    assert session.call("hello", name="others") == "hello others"
+    assert site.call("pid") == pid
+
+
+@pytest.mark.parametrize("kind", ["SystemExit", "KeyboardInterrupt", "Rude"])
+@pytest.mark.parametrize("how", ["task", "callback", "timer"])
+def test_whatever_a_tool_leaves_behind_may_raise_without_harm(
+    site: Site, how: str, kind: str
+) -> None:
+    pid, session = site.call("pid"), site.open_session()
+    news = session.news()
+
+    left = site.call("leave", kind=kind, how=how)
+
+    assert left == "left"
+    assert [site.call("hello_async", name=str(number)) for number in range(5)] == [
+        f"hello {number}" for number in range(5)
+    ]
+    assert session.call("hello") == "hello you"
+    assert site.call("pid") == pid
+    news.close()
+
+
+def test_a_tool_that_stops_the_loop_harms_nobody(site: Site) -> None:
+    pid = site.call("pid")
+
+    assert site.call("stop_the_loop") == "stopped"
+    assert site.call("pid") == pid
+
+
+def test_text_that_cannot_be_sent_harms_its_own_call_only(site: Site) -> None:
+    answer = site.post(calls("odd_text"))
+
+    assert answer.status == 200
+    assert site.call("hello") == "hello you"
+
+
+@pytest.mark.parametrize("tool", FORKS)
+def test_a_tool_that_forks_is_answered_once_and_leaves_no_server(site: Site, tool: str) -> None:
+    pid = site.call("pid")
+
+    with site.connect() as connection:
+        first = connection.post(calls(tool)).text
+        # Were there a second answer, it would be taken for that to the next call.
+        second = connection.post(calls("hello", name="after")).text
+
+    assert first.startswith("child ")
+    assert first != "child 0"
+    assert second == "hello after"
+    child = int(first.removeprefix("child "))
+    eventually(lambda: site.call("reap") != "0" or not is_alive(child), "the end of the child")
+    assert {site.call("pid") for _ in range(10)} == {pid}
+
+
+def is_alive(pid: int) -> bool:
+    """Is there such a process, that does more than wait to be buried?"""
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def test_a_tool_that_closes_stdin_and_stdout_harms_nobody(serve: Serve) -> None:
+    site = serve(WILD)
+
+    assert site.call("close_descriptors") == "closed"
+    assert [site.call("hello_async") for _ in range(3)] == ["hello you"] * 3
+
+
+def test_more_blocked_tools_than_threads_hold_up_nobody_who_needs_none(serve: Serve) -> None:
+    site = serve('server = Server("tested", limits=Limits(threads=2))\n' + WILD)
+    blocked = [site.connect() for _ in range(5)]
+    for connection in blocked:
+        connection.send(posting(calls("block")))
+    site.hears("blocking\nblocking\n")
+
+    answers = [site.call("hello_async", name=str(number)) for number in range(5)]
+    listed = site.open_session().post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+
+    assert answers == [f"hello {number}" for number in range(5)]
+    assert listed.status == 200
+    assert site.call("unblock") == "done"
+    assert [connection.answer().text for connection in blocked] == ["unblocked"] * 5
