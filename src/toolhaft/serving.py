@@ -60,6 +60,7 @@ class Serving:
         self._tls = None if tls is None else Tls(*tls)
         self._runner: Runner | None = None
         self._is_spokesman = False
+        self._without_sessions: list[str] = []
         self.app = App(self._say_where)
 
     def mount(self, path: str, service: Offered, terms: Terms) -> None:
@@ -173,11 +174,18 @@ class Serving:
         if self._runner_name == "granian":
             raise ValueError("several workers share a socket, which granian cannot; use uvicorn")
         for mounted in self.app.mounted:
-            mounted.settings = _for_workers(mounted)
+            before, mounted.settings = mounted.settings, _for_workers(mounted)
+            if mounted.settings is not before:
+                self._without_sessions.append(mounted.service.name)
 
     def _say_where(self) -> None:
         if not self._is_spokesman:
             return
+        for name in self._without_sessions:
+            sys.stderr.write(
+                f"toolhaft: {name}: several workers without a store to share keep no sessions, so "
+                "clients that begin with `initialize` cannot be asked anything\n"
+            )
         for path in self.app.paths:
             sys.stderr.write(f"toolhaft: serving at {self.url}{path} (Ctrl-C ends it)\n")
         where = self._where

@@ -13,7 +13,7 @@ from toolhaft.protocol.handshake import Session
 from toolhaft.types.tools import CallToolResult
 
 MIB = 1024 * 1024
-QUICKLY = 2.0
+QUICKLY = 15.0  # what takes quadratic time takes minutes
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
