@@ -157,8 +157,11 @@ class Mount:
         self._prefix = prefix
         self._lifespans = lifespans
 
-    def include(self) -> Inclusion:
+    def include(self, lifespan: LifespanState) -> Inclusion:
         """Offer all of it, or nothing.
+
+        Args:
+            lifespan: of the server that is included.
 
         Raises:
             ValueError: a name is taken.
@@ -184,6 +187,8 @@ class Mount:
         removals.append(theirs.changes.join(self._heard))
         mine.included.append(theirs)
         removals.append(partial(mine.included.remove, theirs))
+        self._lifespans.add(lifespan)
+        removals.append(partial(self._lifespans.discard, lifespan))
         mine.tell_all()
         return Inclusion(removals, mine.tell_all)
 

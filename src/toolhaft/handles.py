@@ -1,7 +1,7 @@
 """What registration gives back: a handle by which the thing can be changed while it is served."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, Protocol, TypeVar, Unpack
+from typing import Any, Generic, Protocol, Self, TypeVar, Unpack
 
 from .features.authoring import check_options
 from .features.custom import Recipe
@@ -50,7 +50,7 @@ class Handle(Generic[T]):
         """Show it again, in its old place."""
         self._registry.show(self.name, self._ordinal)
 
-    def __enter__(self) -> "Handle[T]":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -66,7 +66,9 @@ class Handle(Generic[T]):
         fixed = {"name", "replace"} if what != "resource" else {"replace"}
         for name in fixed & changes.keys():
             raise TypeError(f"{what} {self.name!r}: update cannot change {name}; remove it and add")
-        check_options(f"{what}.update", function, changes, known)
+        if not (function is None or callable(function)):
+            raise TypeError(f"{what} {self.name!r}: update takes a function, not {function!r}")
+        check_options(f"{what}.update", None, changes, known)
         recipe = self._registry.at(self.name, self._ordinal).recipe
         if recipe is None:
             raise TypeError(f"{what} {self.name!r} is of an included server; update it there")
@@ -149,10 +151,6 @@ class Inclusion:
         self._removals = removals
         self._changed = changed
 
-    def also(self, removal: Callable[[], None]) -> None:
-        """Do this as well when it is removed."""
-        self._removals.append(removal)
-
     def remove(self) -> None:
         """Take away all of it that is still there. From any thread."""
         while self._removals:
@@ -163,7 +161,7 @@ class Inclusion:
         any thread."""
         self._changed()
 
-    def __enter__(self) -> "Inclusion":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

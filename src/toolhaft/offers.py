@@ -56,6 +56,7 @@ class Offers:
         self, *, page_size: int | None, limits: Limits, mask: Mask, context: MakeContext
     ) -> None:
         self._limits = limits
+        self._mask = mask
         self._context = context
         self.lock = threading.RLock()
         self.changes = Changes(self.followed)
@@ -114,6 +115,7 @@ class Offers:
             ready=self.ready(**bounds),
             limit=self._limits.result_bytes,
             custom=None if handler is None else Custom(handler, own, is_whole=True),
+            mask=self._mask,
         )
         tool.recipe = lambda other, changes: (
             self._tool(
@@ -226,7 +228,9 @@ class Offers:
     def _sources(
         self, hooks: Mapping[str, Hook], prefix: Prefix, called: str, *, thread: bool
     ) -> list[tuple[Registry[Any], Source[Any]]]:
-        making = Making(self.ready(thread=thread), prefix, limit=self._limits.result_bytes)
+        making = Making(
+            self.ready(thread=thread), prefix, limit=self._limits.result_bytes, mask=self._mask
+        )
         makers: dict[str, tuple[Registry[Any], Callable[[Hook, Hook], Source[Any]]]] = {
             "tools": (self.tools.registry, making.tools),
             "prompts": (self.prompts.registry, making.prompts),

@@ -42,6 +42,7 @@ from .runtime.lane import Lane
 from .runtime.memory import MemoryStore
 from .sealing import Secret, stateless
 from .types.content import Annotations
+from .types.lifecycle import ServerCapabilities
 from .types.wire import Icon, Implementation, Json, Meta
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -99,7 +100,6 @@ class Server:
             page_size=page_size, limits=self.limits, mask=self.mask, context=self._context
         )
         self.changes = self._offers.changes
-        self.capabilities = self._offers.capabilities
         handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
         # The way from the protocol to the features.
         self.dispatch = Dispatch(handlers, middleware, own)
@@ -340,7 +340,8 @@ class Server:
 
         Args:
             prefix: stands before all names: `git_log`, and `git+notes://all` for a URI.
-            thread: its plain lists and handlers run on a thread; False runs them on the loop.
+            thread: plain lists and handlers of an object run on a thread; False runs them on the
+                loop.
 
         Raises:
             TypeError: there is nothing to include, or a method does not take what it is given.
@@ -352,10 +353,7 @@ class Server:
         if other.reaches(self._offers):
             raise ValueError(f"{provider.name!r} cannot be a part of itself")
         mount = Mount(self._offers, other, provider.dispatch, Prefix(prefix), self.lifespan)
-        inclusion = mount.include()
-        self.lifespan.add(provider.lifespan)
-        inclusion.also(partial(self.lifespan.discard, provider.lifespan))
-        return inclusion
+        return mount.include(provider.lifespan)
 
     def resource_updated(self, uri: str) -> None:
         """Tell every client that follows this resource that it has changed. From any thread."""
@@ -421,6 +419,10 @@ class Server:
         from .run import handle_message  # noqa: PLC0415
 
         return await handle_message(self, message, self._session if session is None else session)
+
+    def capabilities(self) -> ServerCapabilities:
+        """What the server offers, which is what is registered now."""
+        return self._offers.capabilities()
 
     def mask(self, what: str, error: BaseException) -> str:
         """What a client is told of an unexpected error; the log has the rest under the same id."""

@@ -215,3 +215,14 @@ def test_a_tool_whose_arguments_are_none_is_refused(
         Server("s").add_tool(function, **options)
 
     assert str(refused.value).startswith(words)
+
+
+def test_arguments_that_say_the_same_are_equal() -> None:
+    def made() -> Arg:
+        return Arg("x", dict, "what", properties=[Arg("y", list, items=Arg(type=int))])
+
+    assert made() == made()
+    assert hash(made()) == hash(made())
+    assert made() != Arg("x", dict, "what")
+    assert made() != "x"
+    assert repr(made()) == "Arg('x', 'object')"

@@ -433,3 +433,28 @@ async def test_changes_of_several_servers_at_once_lose_nothing() -> None:
     await asyncio.gather(*(asyncio.to_thread(work, other) for other in others))
 
     assert len(server.tools) == 4 * 26
+
+
+async def test_errors_are_told_as_the_included_server_says() -> None:
+    """Whether its calls take a detour or not."""
+    for options in KINDS.values():
+        other = Server("other", version="1", errors="show", **options)
+        other.add_tool(lambda: 1 / 0, name="divide")
+        async with streams(including(other, prefix="o"), stateless=True) as client:
+            assert (await text(client, "o_divide")).endswith("ZeroDivisionError: division by zero")
+
+
+async def test_a_disabled_name_hides_what_a_source_lists_under_it() -> None:
+    class Listing:
+        def tools(self) -> list[ToolInfo]:
+            return [ToolInfo("own")]
+
+        def call_tool(self, name: str, arguments: Json) -> str:
+            return "listed"
+
+    server = including()
+    server.include(Listing())
+    server.tools["own"].disable()
+    async with streams(server, stateless=True) as client:
+        assert await names(client) == []
+        assert "-32602" in await text(client, "own")

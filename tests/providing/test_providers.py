@@ -37,6 +37,8 @@ from toolhaft import (
     tool,
     user,
 )
+from toolhaft.features.custom import Hook
+from toolhaft.features.providing import Listed
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
 Json = dict[str, Any]
@@ -1004,3 +1006,42 @@ async def test_capabilities_follow_from_what_is_included() -> None:
     assert tools_only.tools
     assert not tools_only.prompts
     assert not inclusion_gone.capabilities().tools
+
+
+async def test_a_list_that_is_the_same_is_made_ready_once() -> None:
+    made: list[str] = []
+    titles = iter([None, None, "Other"])
+
+    async def tools() -> list[ToolInfo]:
+        return [ToolInfo("a", args=[Arg("x", int)]), ToolInfo("b", title=next(titles))]
+
+    def make(info: ToolInfo) -> tuple[str, str]:
+        made.append(info.name)
+        return info.name, f"{info.name} {info.title}"
+
+    hook = Hook(tools, "tools", (), context=lambda exchange: Context(exchange), inline=False)
+    listed = Listed(hook, ToolInfo, make)
+    exchange: Any = None
+    found = [await listed.list(exchange) for _ in range(3)]
+
+    assert found[0] == found[1] == {"a": "a None", "b": "b None"}
+    assert found[2] == {"a": "a None", "b": "b Other"}
+    assert made == ["a", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    ("tools", "scope"),
+    [
+        (lambda: [ToolInfo("a")], "public"),
+        (lambda limit=1: [ToolInfo("a")] * limit, "public"),
+        (lambda ctx=None: [ToolInfo("a")], "private"),
+        (lambda whom: [ToolInfo("a")], "private"),
+        (lambda *given: [ToolInfo("a")], "private"),
+    ],
+)
+async def test_a_parameter_with_a_default_is_for_a_context_if_it_is_called_so(
+    tools: Any, scope: str
+) -> None:
+    provider = types.SimpleNamespace(tools=tools, call_tool=lambda name, arguments: name)
+
+    assert (await ask(including(provider), "tools/list"))["cacheScope"] == scope

@@ -346,3 +346,8 @@ def test_threads_that_change_a_server_together_lose_nothing() -> None:
 
     assert len(server.tools) == 1 + 8 * 20
     assert all(handle.enabled for handle in server.tools.values())
+
+
+def test_what_is_no_function_cannot_take_the_place_of_one() -> None:
+    with pytest.raises(TypeError, match="tool 'add': update takes a function, not 3"):
+        serving().tools["add"].update(3)  # type: ignore[arg-type]

@@ -95,6 +95,15 @@ class Arg:
             schema |= _members(self._properties)
         return schema
 
+    def _key(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Arg) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.type, self.description))
+
     def __repr__(self) -> str:
         return f"Arg({self.name!r}, {self.type!r})"
 

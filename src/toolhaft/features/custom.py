@@ -40,21 +40,23 @@ class Hook:
         self._inline = inline
         self.context = context
         # Does it look at who calls?
-        self.contextual = _takes(function, (*parameters, "ctx"))
-        if not self.contextual and not _takes(function, parameters):
+        signature = inspect.signature(function)
+        self.contextual = _takes_context(signature, parameters)
+        if not self.contextual and not _takes(signature, parameters):
             without, whole = ", ".join(parameters), ", ".join((*parameters, "ctx"))
-            raise TypeError(
-                f"{what} must take ({whole}) or ({without}), not {inspect.signature(function)}"
-            )
+            raise TypeError(f"{what} must take ({whole}) or ({without}), not {signature}")
 
     async def __call__(self, exchange: Exchange, *given: Any) -> Any:
         """The value that it returns, wherever it runs."""
-        return await self.within(self.context(exchange), exchange, given)
+        if self.contextual:
+            given = (*given, self.context(exchange))
+        return await self._called(exchange, given)
 
     async def within(self, context: Context, exchange: Exchange, given: tuple[Any, ...]) -> Any:
         """The same, in a context that outlives this."""
-        if self.contextual:
-            given = (*given, context)
+        return await self._called(exchange, (*given, context) if self.contextual else given)
+
+    async def _called(self, exchange: Exchange, given: tuple[Any, ...]) -> Any:
         if self._is_async:
             return await self._function(*given)
         work = partial(self._function, *given)
@@ -62,12 +64,25 @@ class Hook:
         return await value if inspect.isawaitable(value) else value
 
 
-def _takes(function: Callable[..., Any], parameters: tuple[str, ...]) -> bool:
+def _takes(signature: inspect.Signature, parameters: tuple[str, ...]) -> bool:
     try:
-        inspect.signature(function).bind(*parameters)
+        signature.bind(*parameters)
     except TypeError:
         return False
     return True
+
+
+def _takes_context(signature: inspect.Signature, parameters: tuple[str, ...]) -> bool:
+    """Is there a parameter for a context? One with a default may be for something else."""
+    if not _takes(signature, (*parameters, "ctx")):
+        return False
+    name = list(signature.bind(*parameters, "ctx").arguments)[-1]
+    parameter = signature.parameters[name]
+    return (
+        parameter.default is parameter.empty
+        or name in ("ctx", "context")
+        or parameter.annotation in (Context, "Context")
+    )
 
 
 class Custom:

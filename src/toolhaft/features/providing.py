@@ -15,7 +15,7 @@ from .joining import Prefix
 from .prompts import Prompt
 from .resources import Resource, key_of
 from .signature import Signature
-from .tools import Tool
+from .tools import Mask, Tool
 
 T = TypeVar("T")
 E = TypeVar("E", bound=ToolInfo | PromptInfo | ResourceInfo)
@@ -102,7 +102,7 @@ def hooks_of(provider: object, *, context: MakeContext, inline: bool) -> dict[st
     found: dict[str, Hook] = {}
     for name, parameters in _PARAMETERS.items():
         method = getattr(provider, name, None)
-        if method is None:
+        if method is None or getattr(method, "__func__", None) is ResourceProvider.templates:
             continue
         what = f"{_called(provider)}.{name}"
         if not callable(method):
@@ -172,12 +172,16 @@ class Making:
 
     Args:
         limit: how many bytes a result of a tool may have.
+        mask: what clients are told of errors of tools.
     """
 
-    def __init__(self, ready: Callable[[Signature], Callee], prefix: Prefix, *, limit: int) -> None:
+    def __init__(
+        self, ready: Callable[[Signature], Callee], prefix: Prefix, *, limit: int, mask: Mask
+    ) -> None:
         self._ready = ready
         self._prefix = prefix
         self._limit = limit
+        self._mask = mask
 
     def tools(self, hook: Hook, handler: Hook) -> Listed[ToolInfo, Tool]:
         """The tools of an object."""
@@ -190,6 +194,7 @@ class Making:
                 ready=self._ready,
                 limit=self._limit,
                 custom=Custom(handler, info.name, is_whole=False),
+                mask=self._mask,
             )
             return tool.name, tool
 

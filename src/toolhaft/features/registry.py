@@ -140,7 +140,7 @@ class Registry(Generic[T]):
         self._items[name] = (ordinal, item)
         if moved:
             self._sort()
-        self._forget_pages()
+        self._altered(name)
         return ordinal
 
     def names(self) -> list[str]:
@@ -188,7 +188,7 @@ class Registry(Generic[T]):
         with self._lock:
             self._slot(name, ordinal)
             (self._items if name in self._items else self._hidden)[name] = (ordinal, item)
-            self._forget_pages()
+            self._altered(name)
         self._changed()
 
     def hide(self, name: str, ordinal: int) -> None:
@@ -202,7 +202,7 @@ class Registry(Generic[T]):
             if name in self._hidden:
                 return
             self._hidden[name] = self._items.pop(name)
-            self._forget_pages()
+            self._altered(name)
         self._changed()
 
     def show(self, name: str, ordinal: int) -> None:
@@ -217,7 +217,7 @@ class Registry(Generic[T]):
                 return
             self._items[name] = self._hidden.pop(name)
             self._sort()
-            self._forget_pages()
+            self._altered(name)
         self._changed()
 
     def remove(self, name: str, ordinal: int | None = None) -> None:
@@ -235,7 +235,7 @@ class Registry(Generic[T]):
                 )
             self._items.pop(name, None)
             self._hidden.pop(name, None)
-            self._forget_pages()
+            self._altered(name)
         self._changed()
 
     def discard(self, name: str, ordinal: int) -> None:
@@ -249,18 +249,20 @@ class Registry(Generic[T]):
         """Ask this source, too, from now on."""
         with self._lock:
             self.sources = (*self.sources, source)
-            self._forget_pages()
+            self.forget_pages()
         self._changed()
 
     def leave(self, source: Source[T]) -> None:
         """Ask it no more."""
         with self._lock:
             self.sources = tuple(each for each in self.sources if each is not source)
-            self._forget_pages()
+            self.forget_pages()
         self._changed()
 
     async def find(self, exchange: Exchange, name: str) -> T | None:
         """The thing of this name that a source has now; the first of them that has it."""
+        if self.is_taken(name):  # by what is disabled
+            return None
         for source in self.sources:
             if source.active and (found := await source.find(exchange, name)) is not None:
                 return found
@@ -348,47 +350,44 @@ class Registry(Generic[T]):
         mirror = Mirror(self, rename, under)
         self._mirrors.append(mirror)
         other._followers.append(mirror)
-        self.reflect(mirror, other._items)
+        for name, slot in other._items.items():
+            mirror.refresh(name, slot)
 
         def end() -> None:
             other._followers.remove(mirror)
-            self.reflect(mirror, {})
+            mirror.empty()
             self._mirrors.remove(mirror)
 
         return end
 
-    def reflect(self, mirror: "Mirror[T]", theirs: Mapping[str, tuple[int, T]]) -> None:
-        """See to it that of another registry there is here what there is now. What has been added
-        here under the same name meanwhile stays."""
+    def reflect(self, name: str, item: T | None) -> None:
+        """Take over what another registry has under this name, or no longer has."""
         with self._lock:
-            for name in mirror.drop_without(theirs):
+            if item is None:
                 self._items.pop(name, None)
                 self._hidden.pop(name, None)
-            for name, (_, item) in theirs.items():
-                joined = mirror.take(name, item)
-                if joined is None:
-                    continue
-                here = mirror.under(joined, item)
-                if joined in self._hidden:
-                    self._hidden[joined] = (self._hidden[joined][0], here)
-                else:
-                    self._put(joined, here)
-            self._forget_pages()
+            elif name in self._hidden:
+                self._hidden[name] = (self._hidden[name][0], item)
+            else:
+                self._put(name, item)
+                return
+            self._altered(name)
 
     def is_taken(self, name: str) -> bool:
         """Is there anything of this name?"""
         return name in self._items or name in self._hidden
 
     def forget_pages(self) -> None:
-        """Something has changed in what is evaluated."""
+        """Lists are other ones now."""
         with self._lock:
-            self._forget_pages()
+            self._version += 1
+            self._pages.clear()
 
-    def _forget_pages(self) -> None:
-        self._version += 1
-        self._pages.clear()
+    def _altered(self, name: str) -> None:
+        """Something is there, is another one or is gone. Called with the lock held."""
+        self.forget_pages()
         for follower in self._followers:
-            follower.refresh(self._items)
+            follower.refresh(name, self._items.get(name))
 
     def _slice(self, cursor: str | None) -> tuple[list[T], str | None]:
         entries = list(self._items.values())
@@ -419,16 +418,16 @@ class Registry(Generic[T]):
 class Mirror(Generic[T]):
     """What one registry has of another one's."""
 
-    __slots__ = ("_mine", "_rename", "_taken", "under")
+    __slots__ = ("_mine", "_rename", "_taken", "_under")
 
     def __init__(
         self, mine: Registry[T], rename: Callable[[str], str], under: Callable[[str, T], T]
     ) -> None:
         self._mine = mine
         self._rename = rename
-        self.under = under
-        # What was taken over, by its name there.
-        self._taken: dict[str, T] = {}
+        self._under = under
+        # The names there of what was taken over.
+        self._taken: set[str] = set()
 
     def has(self, name: str) -> bool:
         """Is this name, as it is here, one of those that were taken over?"""
@@ -447,23 +446,19 @@ class Mirror(Generic[T]):
                 "name"
             )
 
-    def refresh(self, theirs: Mapping[str, tuple[int, T]]) -> None:
-        """Something has changed there."""
-        self._mine.reflect(self, theirs)
-
-    def drop_without(self, theirs: Mapping[str, object]) -> list[str]:
-        """Forget what is no longer there, and tell the names that it has here."""
-        gone = [name for name in self._taken if name not in theirs]
-        for name in gone:
-            del self._taken[name]
-        return [self._rename(name) for name in gone]
-
-    def take(self, name: str, item: T) -> str | None:
-        """The name that something has here, if it is to be put there now: it is new, or another
-        than before."""
+    def refresh(self, name: str, slot: tuple[int, T] | None) -> None:
+        """What has this name there is another one now, or gone. What has been added here meanwhile
+        under the same name stays."""
         joined = self._rename(name)
-        known = self._taken.get(name)
-        if known is item or (known is None and self._mine.is_taken(joined)):
-            return None
-        self._taken[name] = item
-        return joined
+        if slot is None:
+            if name in self._taken:
+                self._taken.remove(name)
+                self._mine.reflect(joined, None)
+        elif name in self._taken or not self._mine.is_taken(joined):
+            self._taken.add(name)
+            self._mine.reflect(joined, self._under(joined, slot[1]))
+
+    def empty(self) -> None:
+        """Give back all that was taken over."""
+        for name in list(self._taken):
+            self.refresh(name, None)

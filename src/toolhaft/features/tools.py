@@ -58,7 +58,7 @@ class Tool:
 
     __slots__ = (
         "_description", "cache", "callee", "contextual", "custom", "is_async", "is_simple",
-        "is_special", "mirrors", "output", "recipe", "route", "signature",
+        "is_special", "mask", "mirrors", "output", "recipe", "route", "signature",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +70,7 @@ class Tool:
         ready: Callable[[Signature], Callee],
         limit: int,
         custom: Custom | None = None,
+        mask: Mask | None = None,
     ) -> None:
         what = f"tool {name!r}"
         _check_name(name, what)
@@ -101,6 +102,8 @@ class Tool:
         self.recipe: Recipe | None = None
         # Is asked first, before the function.
         self.custom = custom
+        # What a client is told of its errors, if its server says so and not the one that offers it.
+        self.mask = mask
         # The way of a call that has to go through another server.
         self.route: Route | None = None
         self.is_special = bool(self.mirrors)
@@ -280,7 +283,8 @@ class Tools:
             return _failed(error.message)
         if isinstance(error, McpError) or exchange.cancelled or exchange.suspended:
             raise error
-        return _failed(self._mask(f"tool {tool.name!r}", error))
+        mask = self._mask if tool.mask is None else tool.mask
+        return _failed(mask(f"tool {tool.name!r}", error))
 
 
 def _check_mirrors(exchange: Exchange, tool: Tool) -> None:
