@@ -30,13 +30,15 @@ T = TypeVar("T", bound=Tool | Prompt | Resource)
 
 
 class Lifespans:
-    """The lifespan of a server and those of the servers it includes. Each is joined once, by the
-    first who serves, or, if it comes later, when it is needed."""
+    """The lifespan of a server and those of the servers it includes. Whoever serves joins all of
+    them; one that comes later is joined when it is needed."""
 
     def __init__(self, own: LifespanState | None) -> None:
         self._own = own
         self._members: list[LifespanState] = [] if own is None else [own]
-        self._joined: list[LifespanState] = []
+        # Those that came while somebody was served, and those that went.
+        self._late: list[LifespanState] = []
+        self._gone: list[LifespanState] = []
         self._users = 0
 
     @property
@@ -52,39 +54,52 @@ class Lifespans:
     @property
     def is_late(self) -> bool:
         """Is somebody served who came before a member did?"""
-        return bool(self._users) and len(self._joined) < len(self._members)
+        return bool(self._late)
 
     def add(self, member: LifespanState) -> None:
         """Include another one."""
-        self._members.append(member)
+        (self._late if self._users else self._members).append(member)
 
     def discard(self, member: LifespanState) -> None:
-        """Include it no more; if it was joined, it is left with the others."""
-        self._members.remove(member)
+        """Include it no more; who has joined it leaves it in the end."""
+        if member in self._late:
+            self._late.remove(member)
+        elif self._users:
+            self._gone.append(member)
+        else:
+            self._members.remove(member)
 
     def join(self) -> None:
         """Somebody serves. Does not wait."""
-        self._users += 1
         self.catch_up()
+        self._users += 1
+        for member in self._members:
+            member.join()
 
     def catch_up(self) -> None:
-        """Join those who are not joined yet. On the loop."""
-        for member in self._members:
-            if member not in self._joined:
+        """Join those who came late, once for each who is served. On the loop."""
+        while self._late:
+            member = self._late.pop(0)
+            for _ in range(self._users):
                 member.join()
-                self._joined.append(member)
+            self._members.append(member)
 
     async def leave(self) -> None:
-        """Somebody has stopped serving; the last one leaves all, the latest first."""
+        """Somebody has stopped serving, and leaves the latest first."""
         self._users -= 1
-        if self._users == 0:
-            joined, self._joined = self._joined, []
-            for member in reversed(joined):
-                await member.leave()
+        members = list(reversed(self._members))
+        if not self._users:
+            for member in self._gone:
+                self._members.remove(member)
+            self._gone.clear()
+            self._members += self._late
+            self._late.clear()
+        for member in members:
+            await member.leave()
 
     async def wait(self) -> None:
         """Wait until all calls may begin."""
-        for member in list(self._joined):
+        for member in list(self._members):
             await member.wait()
 
 

@@ -458,3 +458,30 @@ async def test_a_disabled_name_hides_what_a_source_lists_under_it() -> None:
     async with streams(server, stateless=True) as client:
         assert await names(client) == []
         assert "-32602" in await text(client, "own")
+
+
+def test_what_is_taken_further_out_is_refused_here_too() -> None:
+    inner, middle, outer = (Server(name, version="1") for name in ("inner", "middle", "outer"))
+    middle.include(inner, prefix="b")
+    outer.include(middle, prefix="a")
+    outer.add_tool(lambda: "", name="a_b_log")
+
+    with pytest.raises(ValueError, match="has 'a_b_log' already"):
+        inner.add_tool(lambda: "", name="log")
+    assert list(middle.tools) == []
+
+
+async def test_what_replaces_something_included_stays() -> None:
+    other = git()
+    server = including(other)
+    server.add_tool(lambda: "replaced", name="git_log", replace=True)
+    other.tools["log"].update(title="Log")
+    async with streams(server, stateless=True) as client:
+        assert await text(client, "git_log") == "replaced"
+    other.remove_tool("log")
+    assert list(server.tools) == ["own", "git_log"]
+
+
+async def test_a_cursor_into_lists_is_none_where_no_list_is_evaluated() -> None:
+    async with streams(including(git()), stateless=True) as client:
+        assert (await client.ask("tools/list", cursor="tool-0-1"))["code"] == -32602

@@ -113,8 +113,10 @@ class Registry(Generic[T]):
         with self._lock:
             if not replace:
                 self.check_free(name)
-            for follower in self._followers:
-                follower.check(name)
+            self.check_followers(name)
+            if self.is_taken(name):
+                for mirror in self._mirrors:
+                    mirror.release(name)
             ordinal = self._put(name, item)
         self._changed()
         return ordinal
@@ -130,6 +132,15 @@ class Registry(Generic[T]):
                 f"there is a {self._what} {name!r} already; give this one another name, or "
                 "pass replace=True to replace it"
             )
+
+    def check_followers(self, name: str) -> None:
+        """Can there be something of this name for those who have all that is here?
+
+        Raises:
+            ValueError: with one of them the name is taken.
+        """
+        for follower in self._followers:
+            follower.check(name)
 
     def _put(self, name: str, item: T) -> int:
         taken = self._items.get(name) or self._hidden.pop(name, None)
@@ -407,7 +418,7 @@ class Registry(Generic[T]):
             ordinal, place = int(given["ordinal"], 16), int(given["place"] or "0", 16)
             if 0 < ordinal <= self._ordinal and not place:
                 return ordinal, 0
-            if not ordinal and place and self.sources:
+            if not ordinal and place and any(source.active for source in self.sources):
                 return 0, place
         raise InvalidParams(
             f"params.cursor: {shown(cursor)} is not a cursor of this list; pass `nextCursor` as it "
@@ -445,6 +456,11 @@ class Mirror(Generic[T]):
                 f"a server that includes this one has {joined!r} already; give this one another "
                 "name"
             )
+        self._mine.check_followers(joined)
+
+    def release(self, name: str) -> None:
+        """Something else has this name here from now on."""
+        self._taken -= {each for each in self._taken if self._rename(each) == name}
 
     def refresh(self, name: str, slot: tuple[int, T] | None) -> None:
         """What has this name there is another one now, or gone. What has been added here meanwhile
