@@ -26,7 +26,8 @@ class Listener:
         allow_hosts: names by which clients may call us, beyond those of the address itself; `*` is
             any name.
         allow_origins: origins whose pages may use us, beyond our own; `*` is any origin.
-        guard: who is behind a request, by its headers. Raises `Unauthorized` to turn it away.
+        guard: a function that says who is behind a request, by its headers. None turns it away; so
+            does `Unauthorized`, which can say how to be let in.
         legacy_sse: serve the transport of the oldest revision too, at `…/sse`.
         tls: files of a certificate and its key, and the password of the key if it has one.
         runner: what speaks HTTP; each is an extra of its own.
@@ -45,6 +46,10 @@ class Listener:
         tls: tuple[str, str] | tuple[str, str, str] | None = None,
         runner: RunnerName = "uvicorn",
     ) -> None:
+        if services is not None and not isinstance(services, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError('services are given by path, as in Listener(8000, {"/mcp": server})')
+        if tls is not None and (isinstance(tls, str) or len(tls) not in (2, 3)):
+            raise TypeError("tls takes the files of a certificate and of its key: tls=(a, b)")
         if runner not in ("uvicorn", "granian"):
             raise ValueError(f"runner={runner!r}: expected 'uvicorn' or 'granian'")
         from .serving import Serving  # noqa: PLC0415

@@ -1,6 +1,6 @@
 """Keywords that several functions take. `Server` and `Listener` say what they mean."""
 
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
@@ -109,6 +109,34 @@ class Terms(Struct, frozen=True, kw_only=True):
             raise ValueError(
                 f"sessions={self.sessions!r}: expected 'auto', 'stateful' or 'stateless'"
             )
+        if self.guard is not None and not callable(self.guard):
+            raise TypeError(f"guard takes a function of the headers, not {self.guard!r}")
         for name in ("allow_hosts", "allow_origins"):
             if isinstance(value := getattr(self, name), str):
                 raise TypeError(f"{name} takes a list, as in {name}=[{value!r}]")
+        for host in self.allow_hosts:
+            if "/" in host:
+                raise ValueError(f"allow_hosts: {host!r} is no host; say it as in 'example.com'")
+        for origin in self.allow_origins:
+            if origin not in ("*", "null") and "://" not in origin:
+                raise ValueError(
+                    f"allow_origins: {origin!r} is no origin; say it as in 'https://example.com'"
+                )
+
+
+def check_listening(
+    http: str | int | None, path: str, workers: int, options: Mapping[str, object]
+) -> None:
+    """Is this how a server is run?
+
+    Raises:
+        TypeError: it is not; the message says how.
+    """
+    known = {**HttpOptions.__annotations__, **ListenerOptions.__annotations__}
+    for name in options:
+        if name not in known:
+            raise TypeError(f"run() knows no {name!r}; over HTTP it takes {', '.join(known)}")
+    if http is None and (options or path != "/mcp" or workers != 1):
+        raise TypeError(
+            'run() without http= serves over stdio; say where, as in http="127.0.0.1:8000"'
+        )

@@ -31,6 +31,7 @@ from .options import (
     ResourceOptions,
     Terms,
     ToolOptions,
+    check_listening,
 )
 from .protocol.calls import Exchange, Handler, Middleware
 from .protocol.framing import FramingName
@@ -381,6 +382,7 @@ class Server:
             workers: how many processes serve.
             options: as in `Listener`.
         """
+        check_listening(http, path, workers, options)
         if http is None:
             from .run import run_stdio  # noqa: PLC0415
 

@@ -160,9 +160,10 @@ class Serving:
                 f'pip install "toolhaft[{extra}]"',
                 name=self._runner_name,
             )
+        if not self.app.mounted:
+            raise ValueError("there is nothing to serve; mount a server at a path first")
         if self._tls is not None:
-            for file in (self._tls.certificate, self._tls.key):
-                open(file).close()
+            self._tls.check()
 
     def _check_workers(self, workers: int) -> None:
         if workers < 1:

@@ -837,3 +837,9 @@ async def test_a_batch_counts_as_many_calls_as_it_has() -> None:
     await exchange.ended()
 
     assert len(begun) <= 2
+
+
+async def test_a_guard_that_knows_nobody_lets_nobody_in() -> None:
+    answer = await new_client(guard=lambda headers: None).request("POST", initialize())
+
+    assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")

@@ -111,7 +111,7 @@ def test_a_port_of_another_server_of_ours_is_taken(serve: Serve, file: Path) -> 
         (["--http", "192.0.2.1:0"], "cannot listen at 192.0.2.1"),
         (["--http", "no.such.host.invalid:0"], "no.such.host.invalid"),
         (["--http", "127.0.0.1:0", "--uds", "/tmp/s"], "--http and --uds"),
-        (["--http", "127.0.0.1:0", "--path", "mcp"], "a path begins with '/'"),
+        (["--http", "127.0.0.1:0", "--path", "mcp"], "it begins with '/'"),
         (["--http", "127.0.0.1:0", "--path", "/healthz"], "/healthz"),
         (["--http", "127.0.0.1:0", "--tls", "no.pem", "no.key"], "no.pem"),
     ],

@@ -190,8 +190,8 @@ def declare(commands: Any, name: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "target",
         metavar="TARGET",
-        help="file.py, file.py:name, module or module:name; the name is a Server or a function "
-        "that makes one, and may be left out if there is only one Server",
+        help="file.py, file.py:name, module or module:name; the name is a Server (for run, also a "
+        "Listener) or a function that makes one, and may be left out if there is only one Server",
     )
     configure(parser)
     return parser

@@ -33,23 +33,27 @@ def execute(options: argparse.Namespace) -> int:
 def _listener(listener: Listener, options: argparse.Namespace) -> int:
     if options.http is not None or options.uds is not None:
         raise BadTarget(f"{options.target} is a Listener, and says itself where it listens")
+    _check_unused(options, but="workers")
     descriptors.give_back()
     listener.run(workers=options.workers)
     return 0
 
 
-def _check_unused(options: argparse.Namespace) -> None:
-    """What is said of HTTP means nothing over stdio."""
+def _check_unused(options: argparse.Namespace, *, but: str | None = None) -> None:
+    """What is said of HTTP means nothing over stdio, and a listener has said it itself."""
     defaults = {"path": "/mcp", "workers": 1, "sessions": "auto", "runner": "uvicorn"}
     names = (*defaults, "allow_host", "allow_origin", "tls", "legacy_sse")
     used = [
-        name
+        "--" + name.replace("_", "-")
         for name in names
-        if getattr(options, name) and getattr(options, name) != defaults.get(name)
+        if name != but and getattr(options, name) not in (defaults.get(name), [], None, False)
     ]
+    if used and but is not None:
+        raise BadTarget(f"{' and '.join(used)}: {options.target} is a Listener, and has its own")
     if used:
-        options_ = " and ".join("--" + name.replace("_", "-") for name in used)
-        raise BadTarget(f"{options_}: only over HTTP; say where, as in --http 127.0.0.1:8000")
+        raise BadTarget(
+            f"{' and '.join(used)}: only over HTTP; say where, as in --http 127.0.0.1:8000"
+        )
 
 
 def _over_stdio(server: Server, options: argparse.Namespace) -> int:

@@ -97,7 +97,8 @@ def _only(module: ModuleType, where: str) -> Server:
     if len(distinct) == 1:
         return next(iter(servers.values()))
     if servers:
-        choices = " or ".join(f"{where}:{name}" for name in servers)
+        listeners = [name for name, value in vars(module).items() if isinstance(value, Listener)]
+        choices = " or ".join(f"{where}:{name}" for name in [*servers, *listeners])
         raise BadTarget(f"{where} has several servers; say which: {choices}")
     raise BadTarget(
         f"{where} has no Server; make one at the top of the module, or name a function that does, "

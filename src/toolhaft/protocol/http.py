@@ -231,14 +231,14 @@ class Doors:
             return refused(
                 421,
                 f"this server does not answer as {shown(host)}; if it should, add it: "
-                f"allow_hosts=[{shown(host)}]",
+                f"allow_hosts=[{shown(host)}], or --allow-host on the command line",
             )
         origin = head.get("origin")
         if origin is not None and not self.admits(origin, host):
             return refused(
                 403,
                 f"pages of {shown(origin)} may not use this server; if they should, add it: "
-                f"allow_origins=[{shown(origin)}]",
+                f"allow_origins=[{shown(origin)}], or --allow-origin on the command line",
             )
         return None
 

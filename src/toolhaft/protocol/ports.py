@@ -74,7 +74,8 @@ class Bus(Protocol):
         ...
 
 
-# Who is behind a request, by its headers; raises `Unauthorized` to turn it away.
+# Who is behind a request, by its headers; None turns it away, and so does `Unauthorized`, which can
+# say how to be let in.
 Guard: TypeAlias = Callable[[Mapping[str, str]], "str | Awaitable[str | None] | None"]
 
 

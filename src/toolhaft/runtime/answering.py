@@ -78,17 +78,20 @@ class Answering:
         """Whatever the call does, until it is over or the client is gone."""
         response.patience.end(response.task)  # what is waited for now is the call
         stream = Stream(response)
-        writer = response.task
         watcher = self._loop.create_task(watch(receive, reply))
-        reply.writer = writer
+        reply.writer = response.task
+        done = False
         try:
             done = await self._follow(asked, reply, stream, live)
-        except asyncio.CancelledError:
-            if not reply.cut:
+        except BaseException as error:
+            if not (reply.interrupted and isinstance(error, asyncio.CancelledError)):
+                # Somebody ends us, or there is a bug: nobody will come back for the rest.
                 asked.cancel()
+                reply.discard()
+                if live is not None:
+                    live.close_stream(stream)
                 raise
-            writer.uncancel()
-            done = False
+            response.task.uncancel()
         finally:
             reply.writer = None
             watcher.cancel()
@@ -100,7 +103,7 @@ class Answering:
             self._leave(asked, reply, stream, live)
         if response.begun and not response.ended and not gone_away:
             # The client has come back by another connection.
-            with contextlib.suppress(Stalled):
+            with contextlib.suppress(Stalled, OSError):
                 await response.write(b"", last=True)
 
     def _leave(self, asked: Answered, reply: Reply, stream: Stream, live: Live | None) -> None:
@@ -141,12 +144,16 @@ class Answering:
 
     async def _pass_on(self, reply: Reply, stream: Stream, frames: list[bytes]) -> bool:
         """Some messages, and the answer if it is there. Is it over?"""
-        if reply.over and not reply.frames:
-            await stream.send([*frames, *([reply.final] if reply.final else [])], last=True)
-            return True
-        if frames:
-            await stream.send(frames)
-        return False
+        over = reply.over and not reply.frames
+        if over and reply.final is not None:
+            frames = [*frames, reply.final]
+        if over or frames:
+            reply.held = True
+            try:
+                await stream.send(frames, last=over)
+            finally:
+                reply.held = False
+        return over
 
     def _begin(self, stream: Stream, live: Live | None) -> None:
         if live is not None and not stream.is_kept:
@@ -156,29 +163,43 @@ class Answering:
     async def _go_on(self, reply: Reply, stream: Stream, live: Live) -> None:
         """The client is away: keep what comes, and pass it on when the client is back."""
         live.calls += 1
-        reply.gone = reply.hung_up = False
+        reply.writer = task = asyncio.current_task()
         try:
             while True:
-                came = await reply.changed(self._limits.quiet_seconds)
-                if await self._pass_on(reply, stream, reply.take()):
-                    return
-                if not came:
-                    await stream.still_here()
-                elif reply.hung_up:
-                    reply.hung_up = False
-                    await stream.hang_up()
+                # Whoever does not come back misses nothing that could still be sent.
+                reply.gone = reply.interrupted = False
+                try:
+                    if await self._goes_on(reply, stream):
+                        return
+                except asyncio.CancelledError:
+                    if not reply.interrupted or task is None:
+                        raise
+                    task.uncancel()
+                    if stream.response is not None:
+                        stream.detach(stream.response)
         finally:
+            reply.writer = None
             live.calls -= 1
             live.close_stream(stream)
+
+    async def _goes_on(self, reply: Reply, stream: Stream) -> bool:
+        came = await reply.changed(self._limits.quiet_seconds)
+        if await self._pass_on(reply, stream, reply.take()):
+            return True
+        if not came:
+            await stream.still_here()
+        elif reply.hung_up:
+            reply.hung_up = False
+            await stream.hang_up()
+        return False
 
     async def news(self, reply: Reply, stream: Stream, receive: Receive) -> None:
         """What a client hears without having asked, until it leaves or we end."""
         response = stream.response
         assert response is not None, "somebody listens"
         response.patience.end(response.task)
-        writer = response.task
         watcher = self._loop.create_task(watch(receive, reply))
-        reply.writer = writer
+        reply.writer = response.task
         try:
             if not response.begun:
                 await stream.send([])
@@ -189,9 +210,9 @@ class Answering:
                 if not came:
                     await stream.still_here()
         except asyncio.CancelledError:
-            if not reply.cut:
+            if not reply.interrupted:
                 raise
-            writer.uncancel()
+            response.task.uncancel()
         finally:
             reply.writer = None
             stream.detach(response)

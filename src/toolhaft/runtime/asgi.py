@@ -73,8 +73,10 @@ class App:
         Raises:
             ValueError: it is not a path, or is taken.
         """
-        if not path.startswith("/") or path in _HEALTH or "?" in path:
-            raise ValueError(f"a path begins with '/', as in '/mcp', and is none of ours: {path!r}")
+        if not path.startswith("/") or "?" in path:
+            raise ValueError(f"{path!r} is no path; it begins with '/', as in '/mcp'")
+        if path in _HEALTH:
+            raise ValueError(f"{path} tells whether we are well; take another path")
         key = _plain(path)
         if key in self._mounted:
             raise ValueError(f"there is a service at {path} already")

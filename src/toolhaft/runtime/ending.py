@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import threading
@@ -10,6 +11,8 @@ from types import FrameType
 from typing import Final
 
 from .asgi import App
+
+log = logging.getLogger(__name__)
 
 _A_MOMENT: Final = 1.0
 _OFTEN: Final = 0.05
@@ -60,6 +63,8 @@ class Ending:
     def _end(self, drain: float) -> None:
         assert self._loop is not None
         self._app.end_streams()
+        if drain and self._app.busy:
+            log.warning("calls have %g s to finish; another signal ends them at once", drain)
         self._look(self._loop.time() + drain)
 
     def _look(self, deadline: float) -> None:

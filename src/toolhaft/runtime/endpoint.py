@@ -207,7 +207,9 @@ class Endpoint:
             self._patience.end(response.task)  # it is not the client that is waited for
             found = await found
             self._patience.begin(response.task)
-        if found is None or isinstance(found, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if found is None:
+            raise Unauthorized
+        if isinstance(found, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             return found
         raise TypeError(f"a guard returns the name of a principal, or None; not {found!r}")
 

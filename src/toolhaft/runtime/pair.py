@@ -69,7 +69,7 @@ class Pair:
                 await response.write(endpoint(f"{path}?session={name}"))
                 await self._pass_on(reply, response)
         except asyncio.CancelledError:
-            if not reply.cut:
+            if not reply.interrupted:
                 raise
             response.task.uncancel()
         finally:

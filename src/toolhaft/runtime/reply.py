@@ -46,22 +46,25 @@ class Reply(Struct, eq=False):
     gone: bool = False
     # The author wants the client to come back for the rest.
     hung_up: bool = False
-    # The client was behind by too much, or will not come back: what comes now is lost.
-    cut: bool = False
-    # The task that writes, while it may be held up by a client that does not read.
+    # The client will not come back: what comes now is lost.
+    lost: bool = False
+    # The task that writes; whether it is held up by the client just now; and whether it was
+    # cancelled because the client is behind by too much.
     writer: "asyncio.Task[Any] | None" = None
+    held: bool = False
+    interrupted: bool = False
     _size: int = 0
     _waiter: "asyncio.Future[bool] | None" = None
     _room: "list[asyncio.Future[bool]] | None" = None
-    _roomy: threading.Event | None = None
+    _roomy: threading.Condition | None = None
 
     # The side of the call
 
     def send(self, frame: bytes) -> None:
         """A message on the way to the answer."""
-        if self._size > _PATIENCE * self._high:
-            self._cut()
-        if not self.cut:
+        if self.held and self._size > _PATIENCE * self._high:
+            self._interrupt()
+        if not self.lost:
             self.frames.append(frame)
             with _COUNTING:
                 self._size += len(frame)
@@ -79,10 +82,10 @@ class Reply(Struct, eq=False):
         if not self.is_full:
             return
         if self._roomy is None:
-            self._roomy = threading.Event()
-        self._roomy.clear()
-        if self.is_full:
-            self._roomy.wait()
+            with _COUNTING:
+                self._roomy = self._roomy or threading.Condition()
+        with self._roomy:
+            self._roomy.wait_for(lambda: not self.is_full)
 
     def drained(self) -> Awaitable[None]:
         """Wait until the client has read enough of what was sent."""
@@ -140,23 +143,27 @@ class Reply(Struct, eq=False):
 
     def discard(self) -> None:
         """The client is gone and will not come back: what comes now is for nobody."""
-        self.cut = self.gone = True
+        self.lost = self.gone = True
         self.frames.clear()
+        with _COUNTING:
+            self._size = 0
         self._make_room()
 
     def close(self) -> None:
         """No more will come: the end of a stream that answers nothing."""
         self.answer(None, None)
 
-    def _cut(self) -> None:
-        if not self.cut:
-            self.discard()
-            if self.writer is not None:
-                self._loop.call_soon_threadsafe(self.writer.cancel)
+    def _interrupt(self) -> None:
+        """Let go of a client that does not read."""
+        if not self.interrupted and self.writer is not None:
+            self.interrupted = self.gone = True
+            self._make_room()
+            self._loop.call_soon_threadsafe(self.writer.cancel)
 
     def _make_room(self) -> None:
         if self._roomy is not None:
-            self._roomy.set()
+            with self._roomy:
+                self._roomy.notify_all()
         if self._room is not None and get_ident() == self._thread:
             self._let_in()
         elif self._room is not None:

@@ -1,5 +1,6 @@
 """One HTTP response: a body of JSON, or a stream of events."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
 
@@ -70,9 +71,12 @@ class Response(Struct, eq=False):
         Raises:
             Stalled: the client does not read.
         """
-        self.patience.begin(self.task)
+        # Not always the task of the request: a stream may go on by another connection.
+        task = asyncio.current_task()
+        assert task is not None, "who writes is a task"
+        self.patience.begin(task)
         self.ended = last
         try:
             await self.send({"type": "http.response.body", "body": data, "more_body": not last})
         finally:
-            self.patience.end(self.task)
+            self.patience.end(task)

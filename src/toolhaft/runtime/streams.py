@@ -19,14 +19,25 @@ class Stream:
 
     Without a store nothing is kept, and a client that leaves misses what follows."""
 
-    __slots__ = ("_key", "_primer", "_released", "_seconds", "_store", "number", "response", "sent")
+    __slots__ = (
+        "_heard",
+        "_key",
+        "_primer",
+        "_released",
+        "_seconds",
+        "_store",
+        "number",
+        "response",
+        "sent",
+    )
 
     def __init__(self, response: Response | None = None) -> None:
         # Where the client listens now; None while it is away.
         self.response = response
         self.number = 0
-        # How many messages there were so far.
+        # How many messages there were so far, and how many of them this connection has.
         self.sent = 0
+        self._heard = 0
         self._store: Store | None = None
         self._key = ""
         self._seconds = 0.0
@@ -55,25 +66,26 @@ class Stream:
 
     async def send(self, frames: list[bytes], *, last: bool = False) -> None:
         """Some messages, after which there may be no more."""
-        text = await self._written(frames)
-        if self.response is not None:
-            await self._write(self.response, text, last=last)
+        await self._keep(frames)
+        response = self.response
+        if response is None:
+            return
+        # A client that came back meanwhile may have read some of them from the log.
+        new = frames[max(0, len(frames) - (self.sent - self._heard)) :]
+        text, self._heard = self._text(self.sent - len(new), new), self.sent
+        await self._write(response, text, last=last)
 
     async def send_all(self, frames: list[bytes]) -> None:
         """All messages that there will ever be."""
-        text = await self._written(frames)
+        await self._keep(frames)
         if self.response is not None:
-            await self.response.events(self._primer + text)
+            await self.response.events(self._primer + self._text(0, frames))
 
-    async def _written(self, frames: list[bytes]) -> bytes:
-        """The text of messages, which are in the log from now on."""
-        if self._store is None:
-            return b"".join(map(event, frames))
-        if frames:
+    async def _keep(self, frames: list[bytes]) -> None:
+        """They are in the log from now on, if there is one."""
+        if self._store is not None and frames:
             await self._store.append(self._key, frames, after=self.sent, seconds=self._seconds)
-        text = self._text(self.sent, frames)
         self.sent += len(frames)
-        return text
 
     async def still_here(self) -> None:
         """Nothing happens, and yet we live."""
@@ -86,7 +98,7 @@ class Stream:
                 await response.begin()
                 text = self._primer + text
             await response.write(text, last=last)
-        except Stalled:
+        except (Stalled, OSError):  # it does not read, or is gone
             self.detach(response)
         if last:
             self.detach(response)
@@ -108,38 +120,39 @@ class Stream:
         """Go on over another connection, from behind an event. The result is done when that
         connection is not needed any more; there is none if nobody knows what came after the event.
         """
-        text = await self._after(position)
-        if text is None:
+        frames = await self._after(position)
+        if frames is None:
             return None
         await response.begin()
-        position, before = self.sent, self.response
-        await response.write(text)
-        while position < self.sent:  # meanwhile there was more
-            text, position = await self._after(position) or b"", self.sent
-            await response.write(text)
-        if before is not None:
-            self.detach(before)
-        self.response = response
+        while frames:
+            await response.write(self._text(position, frames))
+            position += len(frames)
+            frames = await self._after(position)  # meanwhile there may have been more
+        if self.response is not None:
+            self.detach(self.response)
+        self.response, self._heard = response, position
         self._released = asyncio.get_running_loop().create_future()
         return self._released
 
     async def replay(self, response: Response, position: int) -> bool:
         """What the log holds of a stream that is over, or is somebody else's. Is there any?"""
-        text = await self._after(position)
-        if text is None:
+        frames = await self._after(position)
+        if frames is None:
             return False
-        await response.events(text)
+        await response.events(self._text(position, frames))
         return True
 
-    async def _after(self, position: int) -> bytes | None:
+    async def _after(self, position: int) -> list[bytes] | None:
+        """What came behind an event, as far as anybody knows."""
+        if position == self.sent and (self.sent or self._primer):
+            return []
         if self._store is None or position > self.sent > 0:
             return None
-        frames = await self._store.after(self._key, position)
-        if frames is None:
-            return b"" if position == self.sent == 0 and self._primer else None
-        return self._text(position, frames)
+        return await self._store.after(self._key, position)
 
     def _text(self, before: int, frames: Sequence[bytes]) -> bytes:
+        if self._store is None:
+            return b"".join(map(event, frames))
         return b"".join(
             numbered(self.number, place, frame)
             for place, frame in enumerate(frames, start=before + 1)

@@ -27,6 +27,8 @@ class Workers:
         # When each was begun.
         self._begun: dict[int, float] = {}
         self._ending = False
+        # By a second signal.
+        self._killed = 0
 
     def run(self) -> int:
         """Until a signal ends them; the result is an exit status."""
@@ -89,9 +91,11 @@ class Workers:
             else:
                 log.error("worker %d ended with status %d; another takes its place", pid, status)
                 self._begin()
-        return worst
+        return self._killed or worst
 
-    def _end(self, _number: int, _frame: FrameType | None) -> None:
+    def _end(self, number: int, _frame: FrameType | None) -> None:
         again, self._ending = self._ending, True
+        if again:
+            self._killed = 128 + number
         for pid in list(self._begun):
             os.kill(pid, signal.SIGKILL if again else signal.SIGTERM)

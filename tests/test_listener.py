@@ -1,0 +1,59 @@
+"""What a server or a listener is told wrongly is said at once."""
+
+from typing import Any
+
+import pytest
+
+from toolhaft import Listener, Server
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"guard": "secret"}, "guard takes a function"),
+        ({"allow_hosts": "a.example"}, "allow_hosts takes a list"),
+        ({"tls": "a.pem"}, "tls takes the files"),
+        ({"services": [Server("s")]}, "services are given by path"),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_refused(options: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        Listener(0, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"allow_hosts": ["http://a.example/"]}, "is no host"),
+        ({"allow_origins": ["a.example"]}, "is no origin"),
+        ({"sessions": "often"}, "expected 'auto', 'stateful' or 'stateless'"),
+        ({"runner": "apache"}, "expected 'uvicorn' or 'granian'"),
+        ({"bind": "nowhere"}, "is no address"),
+        ({"bind": "::1:80"}, "is no address"),
+        ({"services": {"mcp": Server("s")}}, "is no path"),
+        ({"services": {"/healthz": Server("s")}}, "take another path"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Listener(**{"bind": 0, **options})
+
+
+def test_a_listener_with_nothing_to_serve_does_not_run() -> None:
+    with pytest.raises(ValueError, match="nothing to serve"):
+        Listener(0).run()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"htp": "x"}, "knows no 'htp'"),
+        ({"http": 0, "gaurd": 1}, "knows no 'gaurd'; over HTTP it takes sessions"),
+        ({"path": "/x"}, "without http= serves over stdio"),
+        ({"workers": 2}, "without http= serves over stdio"),
+        ({"sessions": "auto"}, "without http= serves over stdio"),
+    ],
+)
+def test_a_server_is_not_run_as_nobody_meant_it(options: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        Server("s").run(**options)
