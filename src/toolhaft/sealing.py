@@ -20,13 +20,12 @@ def stateless(
     """The era without a handshake, for a server with these secrets.
 
     Raises:
-        ValueError: a secret is too short to be one.
+        ValueError: a secret is too short to be one; in the variable, space is between secrets.
     """
-    given = secret if secret is not None else os.environ.get(VARIABLE) or os.urandom(32)
-    ring = [given] if isinstance(given, str | bytes) else list(given)
+    name, ring = _given(secret)
     secrets = [each.encode() if isinstance(each, str) else each for each in ring]
     if not secrets or any(len(each) < _SHORTEST for each in secrets):
-        raise ValueError(f"secret: expected at least {_SHORTEST} bytes that nobody can guess")
+        raise ValueError(f"{name}: expected at least {_SHORTEST} bytes that nobody can guess")
     seal = Seal(
         secrets,
         info.name,
@@ -37,6 +36,14 @@ def stateless(
         refused=_log,
     )
     return Stateless(info, seal)
+
+
+def _given(secret: Secret | Sequence[Secret] | None) -> tuple[str, Sequence[Secret]]:
+    """The secrets, and where they come from."""
+    if secret is not None:
+        return "secret", [secret] if isinstance(secret, str | bytes) else secret
+    found = os.environ.get(VARIABLE, "").split()
+    return VARIABLE, found or [os.urandom(32)]
 
 
 def _log(reason: str) -> None:

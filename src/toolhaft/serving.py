@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, Protocol
 
 import msgspec
@@ -82,9 +83,10 @@ class Serving:
         sockets, unix = self._listen()
         try:
             if workers == 1:
-                self._work(sockets, first=True)
+                self._work(sockets, workers, first=True)
             else:
-                status = Workers(workers, lambda first: self._work(sockets, first=first)).run()
+                work = partial(self._work, sockets, workers)
+                status = Workers(workers, lambda first: work(first=first)).run()
                 if status:
                     sys.exit(status)
         finally:
@@ -125,11 +127,11 @@ class Serving:
         host = self._where.host
         return [*LOOPBACK, f"[{host}]" if ":" in host else host]
 
-    def _work(self, sockets: list[socket.socket], *, first: bool) -> None:
+    def _work(self, sockets: list[socket.socket], workers: int, *, first: bool) -> None:
         """Serve in this process."""
         self._is_spokesman = first
         descriptors.watch_forks()
-        runner = self._runner = self._make_runner()
+        runner = self._runner = self._make_runner(patient=workers > 1)
         loop = _new_loop()
         asyncio.set_event_loop(loop)
         main = loop.create_task(runner.run_on(sockets))
@@ -140,7 +142,7 @@ class Serving:
             asyncio.set_event_loop(None)
             loop.close()
 
-    def _make_runner(self) -> Runner:
+    def _make_runner(self, *, patient: bool = False) -> Runner:
         limits = [mounted.service.limits for mounted in self.app.mounted] or [Limits()]
         drain_seconds = max(each.drain_seconds for each in limits)
         if self._runner_name == "granian":
@@ -149,7 +151,9 @@ class Serving:
             return GranianServer(self.app, drain=drain_seconds, tls=self._tls)
         from .runtime.uvicorn_server import UvicornServer  # noqa: PLC0415
 
-        return UvicornServer(self.app, limits=limits[0], drain=drain_seconds, tls=self._tls)
+        return UvicornServer(
+            self.app, limits=limits[0], drain=drain_seconds, tls=self._tls, patient=patient
+        )
 
     def _check(self) -> None:
         """Say at once what is missing."""

@@ -278,3 +278,48 @@ def test_what_is_no_form_is_refused_by_name(kind: Any, words: str) -> None:
 def test_what_does_not_fit_is_refused_with_a_reason(kind: Any, content: Any, words: str) -> None:
     with pytest.raises(Unfit, match=words):
         form_of(kind).read(content)
+
+
+class Contact(msgspec.Struct):
+    name: str
+    nick: str | None = None
+    tags: list[Literal["a", "b"]] = []
+    count: int = 1
+    mail: str | None = msgspec.field(default="none")
+
+
+def test_null_in_a_field_that_is_not_required_is_a_field_left_empty() -> None:
+    content = {"name": "Ann", "nick": None, "tags": None, "count": None, "mail": None}
+
+    assert form_of(Contact).read(content) == Contact("Ann")
+    assert form_of(int | None).read({"value": None}) is None
+
+
+def test_null_in_a_field_that_is_required_does_not_fit() -> None:
+    with pytest.raises(Unfit, match="name"):
+        form_of(Contact).read({"name": None})
+
+
+def test_null_is_kept_where_a_schema_of_the_author_admits_it() -> None:
+    properties = {
+        "a": {"type": ["string", "null"]},
+        "b": {"type": "string"},
+        "c": {"$ref": "#/$defs/text"},
+    }
+    form = form_of({"type": "object", "properties": properties, "$defs": {"text": properties["b"]}})
+
+    assert form.read({"a": None, "b": None, "c": None, "d": None}) == {"a": None, "d": None}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "banana"},
+        {"type": "object", "properties": {"x": {"type": "banana"}}},
+        {"type": "object", "properties": {"x": {"$ref": "#/$defs/missing"}}},
+        {"type": "string"},
+    ],
+)
+def test_a_schema_that_is_none_is_refused_where_it_is_given(schema: Any) -> None:
+    with pytest.raises(ValueError, match="cannot ask for this"):
+        form_of(schema)

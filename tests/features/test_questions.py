@@ -15,6 +15,7 @@ from toolhaft import (
     Elicit,
     ElicitUrl,
     Image,
+    InputRequired,
     Link,
     Root,
     Roots,
@@ -145,6 +146,16 @@ def test_answers_of_tools_follow_the_message_that_wanted_them_in_one() -> None:
         (lambda: Elicit(3, str), TypeError, "message is str"),  # type: ignore[call-overload]
         (lambda: ElicitUrl("Go", "ftp://x"), ValueError, "begins with https://"),
         (lambda: Ask(3), TypeError, "message is str"),  # type: ignore[arg-type]
+        (
+            lambda: Sample("?", tool_choice="any"),
+            ValueError,
+            "tool_choice is auto, required or none",
+        ),  # type: ignore[arg-type]
+        (lambda: Sample("?", max_tokens=0), ValueError, "max_tokens is 1 or more"),
+        (lambda: Sample("?", max_tokens="5"), TypeError, "max_tokens is int, not str"),  # type: ignore[arg-type]
+        (lambda: Sample("?", temperature="hot"), ValueError, "temperature is a number"),  # type: ignore[arg-type]
+        (lambda: Sample("?", temperature=float("nan")), ValueError, "temperature is a number"),
+        (lambda: InputRequired({"a": 3}), TypeError, "takes a question"),  # type: ignore[dict-item]
     ],
 )
 def test_what_cannot_be_asked_is_refused_where_it_is_made(
@@ -243,6 +254,15 @@ async def test_a_model_with_tools_is_asked_until_it_is_done() -> None:
         return {**SAID, "content": {"type": "text", "text": "Sunny."}}
 
     assert (await in_both_eras(server, "report", answers=answer)).text == "Sunny."
+
+
+def test_a_model_that_has_written_nothing_is_left_out() -> None:
+    said = Sampled(role="assistant", content=[], model="m")
+    use = ToolUse("1", "weather", {})
+
+    messages = sent(Sample(["Hi", said, ToolAnswer(use, "sun")]))["messages"]
+
+    assert [message["role"] for message in messages] == ["user", "user"]
 
 
 async def test_only_questions_can_be_asked() -> None:

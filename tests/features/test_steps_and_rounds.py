@@ -194,7 +194,10 @@ async def test_a_step_that_is_not_kept_any_more_is_not_done_again() -> None:
 
     assert done == [1]
     assert again["result"]["content"][0]["text"] == (
-        "Declined()" if hidden else "what the step 'act' gave is not kept any more; call again"
+        "Declined()"
+        if hidden
+        else "the step 'act' was done, and what it gave is not kept any more; do not repeat the "
+        "call blindly"
     )
 
 
@@ -274,6 +277,29 @@ async def test_a_parameter_that_is_not_answered_fails_the_call() -> None:
     assert played.result is not None
     assert played.result["isError"] is True
     assert played.text == "this needs an answer for 'size', and got none"
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("revision", [NEW, OLD])
+async def test_a_parameter_has_its_default_if_the_client_cannot_be_asked(
+    revision: str, plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolhaft.testing.playing.CAPABILITIES", {})
+
+    async def tool(size: Annotated[Size, Ask("Which size?")] = "small") -> str:
+        return size
+
+    def on_a_thread(size: Annotated[Size, Ask("Which size?")] = "small") -> str:
+        return size
+
+    async def needs(size: Annotated[Size, Ask("Which size?")]) -> str:
+        return size
+
+    function = on_a_thread if plain else tool
+    needed = await play(made(needs), "tool", revision=revision)
+
+    assert (await play(made(function), "tool", revision=revision)).text == "small"
+    assert "elicitation.form" in (needed.text or str(needed.error))
 
 
 def test_a_parameter_that_cannot_be_asked_for_is_refused() -> None:

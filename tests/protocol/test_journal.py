@@ -92,7 +92,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_three_times() -> None:
         journal = next_round(journal, size=BAD)
         assert asked(journal, "size") == ({}, ["size"])
 
-    with pytest.raises(ToolError, match="3 times with what does not fit: it is bad"):
+    with pytest.raises(ToolError, match=r"'Size\?' 3 times with what does not fit: it is bad"):
         asked(next_round(journal, size=BAD), "size")
 
 
@@ -125,3 +125,41 @@ def test_a_question_that_changed_once_takes_the_new_answer() -> None:
     third = next_round(second, size=b'{"other":1}')
 
     assert asked(third, "size", text="new") == ({"size": '{"other":1}'}, [])
+
+
+def test_a_question_without_a_name_is_found_by_what_it_says() -> None:
+    first = Journal()
+    asked(first, "", text="A")
+    asked(first, "", text="B")
+
+    second = next_round(first, **{"question-1": b'{"a":1}', "question-2": b'{"b":1}'})
+
+    assert asked(second, "", text="B") == ({"": '{"b":1}'}, [])
+    assert asked(second, "", text="C") == ({}, ["question-3"])
+    assert asked(second, "", text="A") == ({"": '{"a":1}'}, [])
+
+
+def test_questions_that_say_the_same_have_an_answer_each() -> None:
+    first = Journal()
+    asked(first, "")
+    asked(first, "")
+
+    second = next_round(first, **{"question-1": b'{"a":1}', "question-2": b'{"b":1}'})
+
+    assert [asked(second, "")[0][""] for _ in range(2)] == ['{"a":1}', '{"b":1}']
+
+
+def test_a_name_like_one_of_ours_is_taken_by_one_question_alone() -> None:
+    journal = Journal()
+
+    keys = [asked(journal, name)[1] for name in ("k", "k", "k#2", "question-1", "", "k")]
+
+    assert keys == [["k"], ["k#2"], ["k#2#2"], ["question-1"], ["question-2"], ["k#3"]]
+
+
+def test_an_answer_is_kept_also_if_its_question_is_not_asked_in_that_round() -> None:
+    first = Journal()
+    asked(first, "size")
+    second = next_round(first, size=GOOD)
+
+    assert asked(next_round(second), "size") == ({"size": GOOD.decode()}, [])

@@ -209,3 +209,20 @@ def test_a_hidden_state_is_bound_as_well() -> None:
     desk = Desk(hides=True)
 
     assert desk.reason(desk.sealed(), target="other") == "made for another call"
+
+
+@pytest.mark.parametrize("state", ["", "...", "v1.a.b", "v1.a.b.c.d", "v1.é.b.c", "hello"])
+def test_the_log_says_of_what_is_no_state_that_it_is_none(state: str) -> None:
+    assert Desk().reason(state) in (
+        "not one of ours",
+        "sealed by somebody else, or with a secret that is not known any more",
+    )
+
+
+@pytest.mark.parametrize("hides", [False, True])
+def test_the_log_says_where_a_seal_is_broken(hides: bool) -> None:
+    state = Desk(hides=hides).sealed()
+    other = "A" if state[-9] != "A" else "B"
+
+    assert Desk(hides=hides).reason(f"{state[:-9]}{other}{state[-8:]}") == "the seal is broken"
+    assert Desk(hides=hides).reason(state + "=") == "not one of ours"

@@ -208,3 +208,92 @@ async def test_one_message_by_itself_cannot_be_asked_about() -> None:
     assert answer is not None
     assert answer["result"]["isError"] is True
     assert "cannot be asked on this connection" in text_of(answer)
+
+
+async def test_a_tool_whose_user_erred_has_its_own_time_again() -> None:
+    server = Server("s")
+
+    @server.tool(timeout=0.05)
+    async def slow(ctx: Context) -> str:
+        await ctx.elicit("How many?", int)
+        await asyncio.Event().wait()
+        return "never"
+
+    async with opened(server) as client:
+        client.call(1, "slow")
+        asked = await client.next()
+        await asyncio.sleep(0.1)
+        accept(client, asked["id"], "many")
+        accept(client, (await client.next())["id"], 3)
+        answer = await client.next()
+
+    assert text_of(answer) == "tool 'slow' took longer than 0.05 s"
+
+
+async def test_the_time_of_a_user_who_errs_is_not_the_time_of_the_tool() -> None:
+    server = Server("s")
+
+    @server.tool(timeout=0.4)
+    async def count(ctx: Context) -> str:
+        answer = await ctx.elicit("How many?", int)
+        await asyncio.sleep(0.15)
+        return str(answer)
+
+    async with opened(server) as client:
+        client.call(1, "count")
+        asked = await client.next()
+        await asyncio.sleep(0.35)
+        accept(client, asked["id"], "many")
+        asked = await client.next()
+        await asyncio.sleep(0.1)
+        accept(client, asked["id"], 3)
+        answer = await client.next()
+
+    assert text_of(answer) == "Accepted(value=3)"
+
+
+async def test_an_error_about_answers_that_do_not_fit_names_the_question() -> None:
+    server = Server("s")
+
+    @server.tool
+    async def count(ctx: Context) -> str:
+        return str(await ctx.elicit("How many?", int))
+
+    async with opened(server) as client:
+        client.call(1, "count")
+        for _ in range(3):
+            accept(client, (await client.next())["id"], "many")
+        answer = await client.next()
+
+    assert "the client has answered 'How many?' 3 times with what does not fit" in text_of(answer)
+
+
+async def test_the_question_of_a_task_that_outlives_its_call_is_taken_back() -> None:
+    server = Server("s")
+    told: asyncio.Queue[str] = asyncio.Queue()
+    tasks: list[asyncio.Task[None]] = []
+
+    @server.tool
+    async def leave(ctx: Context) -> str:
+        async def beside() -> None:
+            try:
+                await ctx.elicit("Name?", str)
+            except asyncio.CancelledError:
+                told.put_nowait("cancelled")
+                raise
+
+        tasks.append(asyncio.create_task(beside()))
+        await asyncio.sleep(0.01)
+        return "gone"
+
+    async with opened(server) as client:
+        client.call(1, "leave")
+        asked, moot, answer = [await client.next() for _ in range(3)]
+        words = await asyncio.wait_for(told.get(), 5)
+        rest = client.rest()
+
+    assert moot["method"] == "notifications/cancelled"
+    assert moot["params"]["requestId"] == asked["id"]
+    assert text_of(answer) == "gone"
+    assert words == "cancelled"
+    assert rest == []

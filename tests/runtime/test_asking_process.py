@@ -34,7 +34,7 @@ def accepted(value: Any) -> dict[str, Any]:
 def test_a_call_is_completed_by_another_process_with_the_same_secret(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TOOLHAFT_SECRET", "the secret of this host")
+    monkeypatch.setenv("TOOLHAFT_SECRET", "the-secret-of-this-host")
     first = serve(SOURCE, opened=False)
     asked = ask(first, 1)["result"]
     first.signal(signal.SIGKILL)

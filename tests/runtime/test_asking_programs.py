@@ -37,6 +37,11 @@ class Loop(NamedTuple):
     body: list[Any]
 
 
+class Guard(NamedTuple):
+    body: list[Any]
+    name: str
+
+
 words = st.sampled_from(["a", "b", "c", "dd"])
 values = st.one_of(st.integers(-5, 5), words, st.lists(st.integers(0, 3), max_size=2), st.none())
 plain = st.one_of(
@@ -48,7 +53,10 @@ programs = st.recursive(
     st.lists(plain, max_size=3),
     lambda inner: st.lists(
         st.one_of(
-            plain, st.builds(Branch, inner, inner), st.builds(Loop, st.integers(0, 2), inner)
+            plain,
+            st.builds(Branch, inner, inner),
+            st.builds(Loop, st.integers(0, 2), inner),
+            st.builds(Guard, inner, words),
         ),
         max_size=4,
     ),
@@ -67,6 +75,8 @@ def rounds_of(program: list[Any]) -> int:
                 total += max(rounds_of(yes), rounds_of(no))
             case Loop(times, body):
                 total += times * rounds_of(body)
+            case Guard(body, _):
+                total += rounds_of(body)
             case _:
                 pass
     return total
@@ -95,6 +105,11 @@ class Machine:
                 case Loop(times, body):
                     for _ in range(times):
                         await self.run(body)
+                case Guard(body, name):
+                    try:
+                        await self.run(body)
+                    finally:
+                        await self._ctx.step(name, self._act, name, "released")
 
     async def _together(self, texts: list[str], by_name: bool) -> Any:
         if by_name:

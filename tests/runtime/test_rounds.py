@@ -356,7 +356,7 @@ async def test_states_of_one_server_are_good_for_another_with_the_same_secret(
         return server
 
     answers = {"a": accepted("x"), "b": accepted("y")}
-    secret, other = "a secret of the host", "another secret of it"
+    secret, other = "a-secret-of-the-host", "another secret of it"
     state = (await ask(made(secret=secret)))["requestState"]
     monkeypatch.setenv("TOOLHAFT_SECRET", secret)
 
@@ -372,6 +372,38 @@ async def test_states_of_one_server_are_good_for_another_with_the_same_secret(
 def test_a_secret_that_is_none_is_refused(secret: Any) -> None:
     with pytest.raises(ValueError, match="at least 16 bytes"):
         Server("s", secret=secret)
+
+
+async def test_the_variable_holds_several_secrets_of_which_the_first_seals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old, new = "the-secret-of-last-year", "the-secret-of-this-year"
+
+    def made(variable: str) -> Server:
+        monkeypatch.setenv("TOOLHAFT_SECRET", variable)
+        server = Server("s")
+        server.add_tool(gathered, name="tool")
+        return server
+
+    async def opens(variable: str, state: str) -> bool:
+        return "code" not in await ask(made(variable), requestState=state)
+
+    earlier = (await ask(made(old)))["requestState"]
+    later = (await ask(made(f"{new}\n {old}")))["requestState"]
+
+    assert await opens(f"{new} {old}", earlier)
+    assert await opens(new, later)
+    assert not await opens(old, later)
+
+
+@pytest.mark.parametrize("variable", ["short", "good-enough-for-this no"])
+def test_a_variable_that_holds_no_secret_is_named(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLHAFT_SECRET", variable)
+
+    with pytest.raises(ValueError, match=r"^TOOLHAFT_SECRET: expected at least 16 bytes"):
+        Server("s")
 
 
 async def test_what_is_answered_is_the_same_for_many_calls_at_once() -> None:

@@ -3,6 +3,7 @@
 A question is a value: `ctx.elicit(…)` asks one, `ctx.ask(a=Elicit(…), b=Roots())` several at once.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, cast, overload
@@ -11,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from ..errors import clipped
-from ..protocol.questions import Question, Unfit
+from ..protocol.questions import Question, Unfit, valid_key
 from ..schema.derived import schema_of
 from ..types.asking import (
     CreateMessageParams,
@@ -134,6 +135,7 @@ class Elicit(Asked[Answer[T]]):
 
     Raises:
         TypeError: there is no form for this type; the message names the field.
+        ValueError: this is no JSON Schema.
     """
 
     __slots__ = ("is_single",)
@@ -242,9 +244,17 @@ class Sample(Asked[Sampled]):
         tools: Sequence[SampleTool] = (),
         tool_choice: Literal["auto", "required", "none"] | None = None,
     ) -> None:
+        if expect("Sample", "max_tokens", max_tokens, int) < 1:
+            raise ValueError(f"Sample: max_tokens is 1 or more, not {max_tokens}")
+        if tool_choice not in (None, "auto", "required", "none"):
+            raise ValueError(f"Sample: tool_choice is auto, required or none, not {tool_choice!r}")
+        # What is no number is smaller and larger than none.
+        heat = temperature if isinstance(temperature, int | float | None) else math.nan  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not 0 <= (0 if heat is None else heat) < math.inf:
+            raise ValueError(f"Sample: temperature is a number, 0 or more, not {temperature!r}")
         params = CreateMessageParams(
             messages=_messages([prompt] if isinstance(prompt, str) else prompt),
-            max_tokens=expect("Sample", "max_tokens", max_tokens, int),
+            max_tokens=max_tokens,
             system_prompt=_given(system),
             model_preferences=_preferences(models, cost, speed, intelligence),
             temperature=_given(temperature),
@@ -256,6 +266,20 @@ class Sample(Asked[Sampled]):
         needs_tools = bool(tools) or tool_choice is not None
         requires = ("sampling", "sampling.tools") if needs_tools else ("sampling",)
         super().__init__(Question("sampling/createMessage", params, requires, read_message))
+
+
+def wired(what: str, questions: Mapping[str, Asked[Any]]) -> dict[str, Question]:
+    """Several questions as they are put.
+
+    Raises:
+        TypeError: there is one that is none.
+        ValueError: a name cannot be used.
+    """
+    for name, asked in questions.items():
+        valid_key(what, "a name", name)
+        if not isinstance(asked, Asked):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{what}({name}=…) takes a question, as Elicit(…) or Roots()")
+    return {name: asked.question for name, asked in questions.items()}
 
 
 class InputRequired:
@@ -271,6 +295,7 @@ class InputRequired:
     def __init__(self, questions: Mapping[str, Asked[Any]], state: Any = None) -> None:
         if not questions:
             raise ValueError("InputRequired needs at least one question")
+        wired("InputRequired", questions)
         self.questions = dict(questions)
         self.state = state
 
@@ -279,7 +304,7 @@ class Ask:
     """Fill a parameter with what the user answers: `size: Annotated[Size, Ask("Which size?")]`.
 
     All such parameters of a function are asked for together, before it is called. If the user does
-    not answer, the default counts; without one the call fails."""
+    not answer, or the client cannot be asked, the default counts; without one the call fails."""
 
     __slots__ = ("message",)
 
@@ -310,7 +335,9 @@ def _messages(given: Sequence[Spoken]) -> list[SamplingMessage]:
             _add_answer(messages, each.wire())
         elif isinstance(each, Sampled):
             content: list[Sent] = [*each.content]
-            messages.append(SamplingMessage(each.role, content if len(content) > 1 else content[0]))
+            if content:  # a model may have nothing to say
+                said = content if len(content) > 1 else content[0]
+                messages.append(SamplingMessage(each.role, said))
         else:
             messages.append(_message(each))
     if not messages:

@@ -20,7 +20,7 @@ from typing import Any, NoReturn, cast
 from ..errors import InvalidParams, ToolError, clipped, shown
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from ..protocol.ports import Gate
-from ..protocol.questions import Question
+from ..protocol.questions import Question, lacking
 from ..schema.kinds import convert
 from .asking import Accepted, InputRequired
 from .context import Context, MakeContext
@@ -172,7 +172,8 @@ class _Run:
         with ExitStack() as stack:
             try:
                 if self._callee.signature.inquired:
-                    self._take_answers(self._exchange.ask_from_thread(self._inquiries()))
+                    asked = self._inquiries()
+                    self._take_answers(self._exchange.ask_from_thread(asked) if asked else {})
                 for step in self._callee.plan.steps:
                     if step.form == "generator":
                         self._made.append(stack.enter_context(self._manager(step)))
@@ -213,7 +214,8 @@ class _Run:
         async with AsyncExitStack() as stack:
             try:
                 if self._callee.signature.inquired:
-                    self._take_answers(await self._exchange.ask(self._inquiries()))
+                    asked = self._inquiries()
+                    self._take_answers(await self._exchange.ask(asked) if asked else {})
                 for step in plan.steps:
                     self._made.append(await self._take(step, stack))
                 result = await self._body(finish)
@@ -297,12 +299,18 @@ class _Run:
     # Parameters that the user fills
 
     def _inquiries(self) -> dict[str, Question]:
-        inquired = self._callee.signature.inquired
-        return {each.parameter.name: each.question.question for each in inquired}
+        """What the client can be asked. For the rest there is a default, or the call fails."""
+        caller = self._exchange.caller
+        return {
+            each.parameter.name: each.question.question
+            for each in self._callee.signature.inquired
+            if each.parameter.required
+            or not lacking(caller.capabilities, caller.revision, [each.question.question])
+        }
 
     def _take_answers(self, answers: Mapping[str, Any]) -> None:
         for each in self._callee.signature.inquired:
-            parameter, answer = each.parameter, answers[each.parameter.name]
+            parameter, answer = each.parameter, answers.get(each.parameter.name)
             if isinstance(answer, Accepted):
                 self._arguments[parameter.name] = answer.value  # pyright: ignore[reportUnknownMemberType]
             elif parameter.required:

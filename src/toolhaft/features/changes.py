@@ -19,6 +19,7 @@ from .registry import require
 
 _MOST_URIS = 1000
 _LONGEST_URI = 8192
+_MOST_CHARACTERS = 65_536
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
@@ -110,6 +111,8 @@ def _check(uris: list[str]) -> None:
     """
     if len(uris) > _MOST_URIS:
         raise InvalidParams(f"at most {_MOST_URIS} resources can be followed at once")
+    if sum(map(len, uris)) > _MOST_CHARACTERS:
+        raise InvalidParams(f"URIs to follow have at most {_MOST_CHARACTERS} characters in all")
     if any(len(uri) > _LONGEST_URI for uri in uris):
         raise InvalidParams(f"a URI to follow has at most {_LONGEST_URI} characters")
 

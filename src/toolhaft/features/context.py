@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 from ..errors import Cancelled
 from ..protocol.calls import Exchange
 from ..protocol.handshake import Session
-from ..protocol.questions import Question, declares
+from ..protocol.questions import declares, valid_key
 from ..types.asking import Root
 from ..types.notices import LEVELS, LogLevel, LogMessage, Progress
 from .asking import (
@@ -23,6 +23,7 @@ from .asking import (
     Sampled,
     SampleOptions,
     Spoken,
+    wired,
 )
 from .keeping import SessionData
 from .rounds import Rounds
@@ -93,13 +94,13 @@ class SyncContext:
         """Ask in which folders the client works."""
         return self._context.ask_one_from_thread(Roots(), key)
 
-    def ask(self, **questions: Asked[Any]) -> dict[str, Any]:
+    def ask(self, /, **questions: Asked[Any]) -> dict[str, Any]:
         """Ask several questions at once; the answers have their names."""
         return self._context.ask_from_thread(questions)
 
     def step(self, name: str, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something that is not done again when the call is run again (see `Context.step`)."""
-        read = reader_of(name, function)
+        read = reader_of(valid_key("step", "name", name), function)
         act = partial(plainly, partial(function, *args, **kwargs))
         value: T = read(self._context.step_from_thread(name, act))
         return value
@@ -212,11 +213,11 @@ class Context:
         """Ask in which folders the client works."""
         return await self._ask_one(Roots(), key)
 
-    async def ask(self, **questions: Asked[Any]) -> dict[str, Any]:
+    async def ask(self, /, **questions: Asked[Any]) -> dict[str, Any]:
         """Ask several questions at once; the answers have their names.
 
         As in `await ctx.ask(name=Elicit("Your name?", str), where=Roots())`."""
-        return await self._exchange.ask(_wired(questions))
+        return await self._exchange.ask(wired("ask", questions))
 
     @overload
     async def step(
@@ -237,8 +238,8 @@ class Context:
         """Do something that is not done again when the call is run again, after a question.
 
         What the function returns is recorded and read again by its annotation. It is done at least
-        once: a call that breaks off in the middle of it has nothing recorded."""
-        read = reader_of(name, function)
+        once: a call that breaks off in the middle of it has nothing recorded. It cannot ask."""
+        read = reader_of(valid_key("step", "name", name), function)
         act = awaited(self._exchange, partial(function, *args, **kwargs))
         return read(await self._exchange.step(name, act))
 
@@ -276,18 +277,18 @@ class Context:
         return journal is not None and bool(journal.pending)
 
     async def _ask_one(self, asked: Asked[T], key: str | None) -> T:
-        name = key or ""
+        name = _name(key)
         answers = await self._exchange.ask({name: asked.question})
         answer: T = answers[name]
         return answer
 
     def ask_from_thread(self, questions: Mapping[str, Asked[Any]]) -> dict[str, Any]:
         """What `ctx.sync.ask` does."""
-        return self._exchange.ask_from_thread(_wired(questions))
+        return self._exchange.ask_from_thread(wired("ask", questions))
 
     def ask_one_from_thread(self, asked: Asked[T], key: str | None) -> T:
         """What the other questions of `ctx.sync` do."""
-        name = key or ""
+        name = _name(key)
         answer: T = self._exchange.ask_from_thread({name: asked.question})[name]
         return answer
 
@@ -329,8 +330,6 @@ class Context:
         )
 
 
-def _wired(questions: Mapping[str, Asked[Any]]) -> dict[str, Question]:
-    for name, asked in questions.items():
-        if not isinstance(asked, Asked):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"ask({name}=…) takes a question, as Elicit(…) or Roots()")
-    return {name: asked.question for name, asked in questions.items()}
+def _name(key: str | None) -> str:
+    """A question without a key has an empty name, and gets a number."""
+    return "" if key is None else valid_key("a question", "key", key)

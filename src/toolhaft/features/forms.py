@@ -18,7 +18,7 @@ from ..schema.derived import Schema, UnknownType, schema_of
 from ..schema.fields import fields_of, is_array, is_kind
 from ..schema.kinds import convert, in_words, kind_of, put_defaults
 from ..schema.models import is_model
-from .checking import problems
+from .checking import check_schema, problems
 
 # The field of a form for a single value.
 VALUE = "value"
@@ -64,9 +64,9 @@ class Form:
         Raises:
             Unfit: it is none.
         """
-        if found := problems(content, self.schema, lenient=True, where="the answer"):
+        given = {k: v for k, v in content.items() if v is not None or self._takes_null(k)}
+        if found := problems(given, self.schema, lenient=True, where="the answer"):
             raise Unfit("; ".join(found))
-        given = dict(content)
         for name, choices in self._spelled.items():
             if name in given:
                 given[name] = _meant(given[name], choices)
@@ -74,6 +74,12 @@ class Form:
             return self._convert(given)
         except msgspec.ValidationError as error:
             raise Unfit("; ".join(f"the answer{line}" for line in in_words(error))) from None
+
+    def _takes_null(self, name: str) -> bool:
+        """Is null a value of this field? If not, that is how clients leave it empty."""
+        if name in self.schema.get("required", ()):
+            return True  # it must not be left empty, and whoever checks says so
+        return not problems({name: None}, {**self.schema, "required": []}, lenient=True)
 
 
 def _meant(value: Any, choices: dict[str, Any]) -> Any:
@@ -87,9 +93,11 @@ def form_of(kind: Any) -> Form:
 
     Raises:
         TypeError: there is none; the message names the field.
+        ValueError: this is no schema.
     """
     if isinstance(kind, dict):
-        return Form(cast(Schema, kind), lambda content: content)
+        schema = check_schema(cast(Schema, kind), "cannot ask for this")
+        return Form(schema, lambda content: content)
     try:
         return _kept(kind) if _is_hashable(kind) else _made(kind)
     except UnknownType as error:

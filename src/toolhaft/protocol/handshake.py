@@ -165,8 +165,9 @@ class Session:
         """
         if not self.reachable:
             raise ToolError(
-                "this needs to ask something, and the client cannot be asked on this connection; "
-                "connect in a way that keeps a session"
+                "this needs to ask something, and the client cannot be asked on this connection, "
+                "which has no session; the server has to be run with one worker, or with sessions "
+                "that are kept"
             )
         caller = call.caller
         if missing := lacking(caller.capabilities, caller.revision, questions.values()):

@@ -6,7 +6,8 @@ again from its start, asks again. An answer counts for the question it was given
 reads differently now is asked anew.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, count
 from typing import Any, Final
 
 from msgspec import Raw, Struct
@@ -18,6 +19,7 @@ from .questions import ATTEMPTS, Question, Questions, Unfit, unfit
 
 # Clients give up after ten rounds, without saying which question was one too many.
 LAST_ROUND: Final = 10
+_UNNAMED = "question-"
 
 
 # Stands for an answer that has not come: those that have are objects.
@@ -64,7 +66,7 @@ class Journal:
     """The questions of one call. A round begins with what the earlier ones have left."""
 
     __slots__ = (
-        "_counts", "_given", "asked", "entries", "kept", "pending", "round", "state", "steps",
+        "_given", "_used", "asked", "entries", "kept", "pending", "round", "state", "steps",
     )  # fmt: skip
 
     def __init__(
@@ -79,7 +81,12 @@ class Journal:
         self.asked: dict[str, Asked] = {} if pages is None else pages.asked
         self.state = _NONE if pages is None else pages.state
         self._given = dict(given or {})
-        self._counts: dict[str, int] = {}
+        # Also if this round does not come to its question: then the next one will.
+        for key in self.pending & self._given.keys():
+            entry = self.entries[key]
+            self.entries[key] = Entry(entry.question, Raw(self._given.pop(key)), entry.misses)
+        # The keys of what was asked and done in this round.
+        self._used: set[str] = set()
 
     def pages(self) -> Pages:
         """What the next round has to know."""
@@ -95,8 +102,9 @@ class Journal:
         answers: dict[str, Any] = {}
         still_open: dict[str, Question] = {}
         for name, question in questions.items():
-            key = self.key(name)
-            raw = self._answer(key, question)
+            mark = digest(encode((question.method, question.params)))
+            key = self._key(name, mark)
+            raw = self._answer(key, mark)
             if raw is None:
                 still_open[key] = question
                 continue
@@ -110,31 +118,60 @@ class Journal:
     def reopen(self, names: Iterable[str]) -> None:
         """Forget the answers to these, which are to be asked once more."""
         for name in names:
-            for known in (self.entries, self._given, self._counts):
-                known.pop(name, None)
+            self.entries.pop(name, None)
+            self._given.pop(name, None)
+            self._used.discard(name)
 
-    def key(self, name: str) -> str:
-        """A name that was used before gets a number, and so does what has no name."""
-        count = self._counts[name] = self._counts.get(name, 0) + 1
-        if not name:
-            return f"question-{count}"
-        return name if count == 1 else f"{name}#{count}"
+    def step_key(self, name: str) -> str:
+        """Under which key a step is recorded. A name that was used before gets a number."""
+        return self._use(next(key for key in _keys(f"{name}()") if key not in self._used))
 
-    def _answer(self, key: str, question: Question) -> bytes | None:
+    def exhausted(self) -> ToolError:
+        """The error for a call that has asked too often."""
+        for key, entry in self.entries.items():
+            if key not in self._used and not entry.is_open and key.startswith(_UNNAMED):
+                return _changing(key)
+        return ToolError(
+            f"this call has asked in {LAST_ROUND - 1} rounds, and clients give up after the next; "
+            "ask several questions at once, with ctx.ask(…)"
+        )
+
+    def _key(self, name: str, mark: str) -> str:
+        """The key of a question. A name that was used before gets a number, and so does what has no
+        name. As what runs side by side may ask in another order now, what reads the same is taken
+        first."""
+        free: str | None = None
+        for key in _keys(name):
+            entry = self.entries.get(key)
+            if key in self._used:
+                continue
+            if entry is not None and entry.question == mark:
+                return self._use(key)
+            # Without a name, what reads differently is another question.
+            if free is None and (name or entry is None):
+                free = key
+            if entry is None:
+                break
+        assert free is not None, "there is always another number"
+        return self._use(free)
+
+    def _use(self, key: str) -> str:
+        self._used.add(key)
+        return key
+
+    def _answer(self, key: str, mark: str) -> bytes | None:
         self.pending.discard(key)
-        mark = digest(encode((question.method, question.params)))
         entry = self.entries.get(key)
-        given = self._given.get(key)
-        if entry is None:  # an answer to what nobody has asked yet is as good as any
+        if entry is None:
             entry = self.entries[key] = Entry(mark)
+            # An answer to what nobody has asked yet is as good as any.
+            if key in self._given:
+                entry.answer = Raw(self._given.pop(key))
         elif entry.question != mark:
-            was_answered = not entry.is_open or given is not None
+            was_answered = not entry.is_open
             entry.question, entry.answer = mark, _NONE
             if was_answered:
                 self._miss(key, _changing(key))
-            return None
-        if entry.is_open and given is not None:
-            entry.answer = Raw(given)
         return None if entry.is_open else bytes(entry.answer)
 
     def _miss(self, key: str, error: ToolError) -> None:
@@ -142,7 +179,6 @@ class Journal:
         entry = self.entries[key]
         entry.answer = _NONE
         entry.misses += 1
-        self._given.pop(key, None)
         if entry.misses >= ATTEMPTS:
             raise error
 
@@ -154,9 +190,8 @@ def _changing(key: str) -> ToolError:
     )
 
 
-def too_many_rounds() -> ToolError:
-    """The error for a call that has asked too often."""
-    return ToolError(
-        f"this call has asked in {LAST_ROUND - 1} rounds, and clients give up after the next; ask "
-        "several questions at once, with ctx.ask(…)"
-    )
+def _keys(name: str) -> Iterator[str]:
+    """The keys that a name may have, in order."""
+    if not name:
+        return (f"{_UNNAMED}{number}" for number in count(1))
+    return chain([name], (f"{name}#{number}" for number in count(2)))

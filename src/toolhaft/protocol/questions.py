@@ -7,9 +7,10 @@ client said that it can answer is told here, for both.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import Raw, Struct
 
-from ..errors import ToolError
+from ..errors import ToolError, shown
 from ..jsonrpc import Id
 from ..types.wire import Wire
 from .revisions import Revision
@@ -94,9 +95,41 @@ def required(paths: Iterable[str]) -> dict[str, Any]:
     return tree
 
 
+def valid_key(what: str, name: str, key: str) -> str:
+    """A name by which something of a call is found again.
+
+    Raises:
+        TypeError: it is no text.
+        ValueError: it is empty, or cannot be sent.
+    """
+    if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{what}: {name} is str, not {type(key).__name__}")
+    if not key:
+        raise ValueError(f"{what}: {name} must not be empty")
+    if key != key.encode("utf-8", "replace").decode():
+        raise ValueError(f"{what}: {name} cannot be sent as UTF-8: {key!a}")
+    return key
+
+
+class _Message(Struct):
+    """What a user reads of a question."""
+
+    message: str = ""
+
+
 def unfit(question: Question, problem: Unfit) -> ToolError:
     """The error for a question that nobody answers as it should be."""
     return ToolError(
-        f"the client has answered {question.method} {ATTEMPTS} times with what does not fit: "
+        f"the client has answered {_words(question)} {ATTEMPTS} times with what does not fit: "
         f"{problem}"
     )
+
+
+def _words(question: Question) -> str:
+    """A question as an error names it: by what it says, or what it is."""
+    params = question.params
+    if isinstance(params, Raw):
+        message = msgspec.json.decode(params, type=_Message).message
+    else:
+        message = str(getattr(params, "message", ""))
+    return shown(message) if message else question.method

@@ -144,8 +144,10 @@ class Seal:
         """
         try:
             return self._opened(state, binding)
-        except (_Broken, ValueError, msgspec.MsgspecError, RecursionError) as error:
+        except _Broken as error:
             self._refused(str(error))
+        except (ValueError, msgspec.MsgspecError, RecursionError):
+            self._refused("not one of ours")
         raise InvalidParams("invalid or expired requestState")
 
     def _opened(self, raw: Raw, binding: Binding) -> Pages:
@@ -175,7 +177,11 @@ class Seal:
         if how != _HIDDEN or self._cipher is None:
             raise _Broken("sealed in a way that is not known here")
         head = f"{how}.{name}".encode()
-        return self._cipher.decrypt(key, from_text(first), from_text(second), head)
+        nonce, hidden = from_text(first), from_text(second)
+        try:
+            return self._cipher.decrypt(key, nonce, hidden, head)
+        except ValueError:
+            raise _Broken("the seal is broken") from None
 
     def _ring(self) -> dict[str, bytes]:
         if not self._keys:

@@ -22,7 +22,7 @@ from ..types.asking import InputRequest, InputRequiredResult, ListRootsParams
 from ..types.notices import LEVELS
 from ..types.wire import Implementation, RequestMeta
 from .calls import Call, Caller, Result
-from .journal import LAST_ROUND, Journal, too_many_rounds
+from .journal import LAST_ROUND, Journal
 from .lowering import lowered
 from .questions import Answered, Decision, Question, Questions, Suspended, lacking, required
 from .revisions import ASKING, REVISIONS, SUPPORTED, Revision
@@ -133,7 +133,7 @@ class Stateless:
         if not still_open:
             return Answered(answers)
         if call.journal.round >= LAST_ROUND:
-            raise too_many_rounds()
+            raise call.journal.exhausted()
         return Suspended(still_open)
 
     def suspend(self, call: Call, questions: Questions) -> bytes:

@@ -8,6 +8,7 @@ its call by that, or may come back for the rest: its era decides.
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from ..protocol.http import status_of
@@ -38,8 +39,16 @@ class Answered(Protocol):
 class Answering:
     """Writes answers. One for each service."""
 
-    def __init__(self, driver: Driver, store: Store, limits: Limits) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        store: Store,
+        limits: Limits,
+        save: Callable[[Live], Awaitable[None]],
+    ) -> None:
         self._driver = driver
+        # Writes down a session.
+        self._save = save
         self._store = store
         self._limits = limits
         self._loop = asyncio.get_running_loop()
@@ -48,6 +57,7 @@ class Answering:
         self, reply: Reply, response: Response, live: Live | None, *, stateless: bool
     ) -> None:
         """The answer of a call that is over already."""
+        await self._settle(live)
         final = reply.final
         if reply.frames:
             frames = reply.take()
@@ -131,7 +141,7 @@ class Answering:
                 return True
             if not begun and (frames or not came or reply.hung_up):
                 self._begin(stream, live)
-            if await self._pass_on(reply, stream, frames):
+            if await self._pass_on(reply, stream, frames, live):
                 return True
             if not came:
                 await stream.still_here()
@@ -142,18 +152,28 @@ class Answering:
             response = stream.response
         return False
 
-    async def _pass_on(self, reply: Reply, stream: Stream, frames: list[bytes]) -> bool:
+    async def _pass_on(
+        self, reply: Reply, stream: Stream, frames: list[bytes], live: Live | None = None
+    ) -> bool:
         """Some messages, and the answer if it is there. Is it over?"""
         over = reply.over and not reply.frames
         if over and reply.final is not None:
             frames = [*frames, reply.final]
         if over or frames:
+            if over:
+                await self._settle(live)
             reply.held = True
             try:
                 await stream.send(frames, last=over)
             finally:
                 reply.held = False
+                reply.writes += 1
         return over
+
+    async def _settle(self, live: Live | None) -> None:
+        """Who has the answer finds what it did, wherever it asks next."""
+        if live is not None and live.session.changed:
+            await self._save(live)
 
     def _begin(self, stream: Stream, live: Live | None) -> None:
         if live is not None and not stream.is_kept:
@@ -169,7 +189,7 @@ class Answering:
                 # Whoever does not come back misses nothing that could still be sent.
                 reply.gone = reply.interrupted = False
                 try:
-                    if await self._goes_on(reply, stream):
+                    if await self._goes_on(reply, stream, live):
                         return
                 except asyncio.CancelledError:
                     if not reply.interrupted or task is None:
@@ -182,9 +202,9 @@ class Answering:
             live.calls -= 1
             live.close_stream(stream)
 
-    async def _goes_on(self, reply: Reply, stream: Stream) -> bool:
+    async def _goes_on(self, reply: Reply, stream: Stream, live: Live) -> bool:
         came = await reply.changed(self._limits.quiet_seconds)
-        if await self._pass_on(reply, stream, reply.take()):
+        if await self._pass_on(reply, stream, reply.take(), live):
             return True
         if not came:
             await stream.still_here()

@@ -11,7 +11,7 @@ from typing import Final
 
 from ..protocol.http import Head, refused, too_much
 from ..protocol.ports import Bus, Store
-from .endpoint import PAIR, Endpoint, Settings
+from .endpoint import PAIR, PAIR_SCOPE, Endpoint, Settings
 from .patience import Patience
 from .response import Receive, Response, Scope, Send
 from .service import Service
@@ -119,8 +119,11 @@ class App:
         rest = _plain(path[len(root) :] if root and path.startswith(root) else path)
         found = self._mounted.get(rest)
         if found is None and rest.endswith(PAIR):
-            pair = self._mounted.get(rest.removesuffix(PAIR))
-            return pair if pair is not None and pair.settings.pairs else None
+            found = self._mounted.get(rest.removesuffix(PAIR))
+            if found is None or not found.settings.pairs:
+                return None
+            scope[PAIR_SCOPE] = True
+            return found
         if found is None and root and not rest and len(self._mounted) == 1:
             return next(iter(self._mounted.values()))
         return found
@@ -183,12 +186,13 @@ class App:
     @contextlib.asynccontextmanager
     async def lifespan(self, host: object = None) -> AsyncGenerator[None]:
         """For a host that passes on no lifespan events: `Starlette(lifespan=app.lifespan)`."""
+        self._ending = False
         for mounted in self._mounted.values():
             mounted.here()
-        failed = await self._entered()
-        if failed is not None:
-            raise RuntimeError(failed)
         try:
+            failed = await self._entered()
+            if failed is not None:
+                raise RuntimeError(failed)
             yield
         finally:
             await self.close()

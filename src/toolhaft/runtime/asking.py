@@ -6,7 +6,9 @@ cannot be parked, and is left by an exception.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from secrets import token_hex
 from typing import Any, Protocol
 
@@ -33,6 +35,9 @@ from ..types.notices import Cancelled
 
 # So many turns of the loop without another question, and nobody is about to ask one.
 _QUIET_TURNS = 10
+# How long what runs beside a question may still take; after that it is cancelled, and done again
+# in the next round.
+_GRACE = 0.05
 # How long a call may clean up before its client is told what it asked.
 _CLEAN_UP = 1.0
 
@@ -93,6 +98,34 @@ class Host(Protocol):
         """Answer a call that has not ended."""
         ...
 
+    def owns(self, call: Call, task: "asyncio.Task[Any]", /) -> bool:
+        """Is this the task of the call itself, and not one that it has made?"""
+        ...
+
+    def masked(self, call: Call, error: Exception, /) -> McpError:
+        """What the client may know of an error."""
+        ...
+
+
+class _Act:
+    """A step that is being done."""
+
+    __slots__ = ("asking", "is_over")
+
+    def __init__(self, asking: "Asking") -> None:
+        self.asking = asking
+        self.is_over = False
+
+
+# Tasks and threads that a step makes belong to it: who does can be told by nothing else.
+_current_act: ContextVar[_Act | None] = ContextVar("step", default=None)
+
+
+def in_step() -> bool:
+    """Does the code that runs now belong to a step?"""
+    act = _current_act.get()
+    return act is not None and not act.is_over
+
 
 class Asking:
     """What one call asks its client. To be used on the loop's thread."""
@@ -112,23 +145,47 @@ class Asking:
         self._questions: dict[str, Question] = {}
         self.suspended = False
         self._parked: list[asyncio.Future[dict[str, Any]]] = []
+        # Who is parked, and until when others may still do something.
+        self._askers: set[asyncio.Task[Any] | None] = set()
+        self._until = 0.0
         self._turns = 0
+        self._timer: asyncio.TimerHandle | None = None
         # Steps that have begun, which nothing interrupts.
         self._steps = 0
+        # What steps gave and the store is to keep, as soon as the call makes way.
+        self._unkept: dict[str, bytes] = {}
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
         """The answers. If the client has to be answered first, the caller is parked for good."""
-        answers = await self.ask_or_leave(questions)
+        answers = await self._ask_or_leave(questions)
         if answers is not None:
             return answers
-        if not self.suspended:
-            self._park()
         future: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        if not self._parked:
+            self._until = self._loop.time() + _GRACE
         self._parked.append(future)
+        if not self.suspended:
+            self._askers.add(asyncio.current_task())
+            self._park()
         return await future
 
-    async def ask_or_leave(self, questions: Questions) -> dict[str, Any] | None:
-        """The same for those who cannot be parked: None says that they have to make way."""
+    async def ask_for_thread(self, questions: Questions) -> dict[str, Any]:
+        """The same for a plain function, which cannot be parked.
+
+        Raises:
+            CancelledError: it has to make way.
+        """
+        answers = await self._ask_or_leave(questions)
+        if answers is None:
+            self.suspend()
+            raise asyncio.CancelledError
+        return answers
+
+    async def _ask_or_leave(self, questions: Questions) -> dict[str, Any] | None:
+        """The answers, or None if the client has to be answered first."""
+        act = _current_act.get()
+        if act is not None and act.asking is self and not act.is_over:
+            raise RuntimeError("a step cannot ask; ask before it, and give it the answer")
         match self._call.era.ask(self._call, questions):
             case Answered(answers=answers):
                 return answers
@@ -136,13 +193,29 @@ class Asking:
                 return await self._wait(questions, waiting)
             case Suspended(questions=still_open):
                 self._questions |= still_open
+                await self._keep()
                 return None
 
     def cancel(self) -> None:
         """Nobody wants the answers any more."""
-        futures: list[asyncio.Future[Any]] = [*self._open, *self._parked]
-        for future in futures:
-            future.cancel()
+        _cancel([*self._open, *self._parked])
+
+    def end(
+        self, frame: bytes | None, error: McpError | None
+    ) -> tuple[bytes | None, McpError | None]:
+        """The call is over: what its client is told, which is all that it asks if it has made way.
+        Whatever is still asked, by tasks that outlive it, is moot. From any thread."""
+        moot: list[asyncio.Future[Any]] = [*self._open, *self._parked]
+        self._withdraw([*self._open])
+        if moot or self._timer is not None:
+            with suppress(RuntimeError):  # the loop is closed, and nobody waits
+                self._loop.call_soon_threadsafe(self._clear, moot)
+        return self._answer() if self.suspended and frame is not None else (frame, error)
+
+    def _clear(self, moot: "list[asyncio.Future[Any]]") -> None:
+        _cancel(moot)
+        if self._timer is not None:
+            self._timer.cancel()
 
     # Steps
 
@@ -152,16 +225,36 @@ class Asking:
         if found is not None:
             return found
         try:
-            found = value = await act()
+            with self.acting():
+                found = value = await act()
         finally:
             await self.end_step(key, found)
         return value
 
+    @contextmanager
+    def acting(self) -> Generator[None]:
+        """While a step is done, nobody who belongs to it can ask: what it has done so far would be
+        done again."""
+        before, act = _current_act.get(), _Act(self)
+        _current_act.set(act)
+        try:
+            yield
+        finally:
+            act.is_over = True
+            _current_act.set(before)
+
     async def begin_step(self, name: str) -> tuple[str, bytes | None]:
         """Under which key it is recorded, and what it gave if it was done before. If not, nobody
-        interrupts the call before it has ended."""
+        interrupts the call before it has ended.
+
+        Raises:
+            CancelledError: the call makes way. It is not at its end, so what it does on the way
+                out must not be recorded as done.
+        """
+        if self.suspended:
+            raise asyncio.CancelledError
         journal = self._journal()
-        key = journal.key(f"{name}()")
+        key = journal.step_key(name)
         if key in journal.steps:
             return key, bytes(journal.steps[key])
         if key not in journal.kept:
@@ -169,7 +262,10 @@ class Asking:
             return key, None
         found = await self._host.store.get(journal.kept[key])
         if found is None:
-            raise ToolError(f"what the step {name!r} gave is not kept any more; call again")
+            raise ToolError(
+                f"the step {name!r} was done, and what it gave is not kept any more; do not repeat "
+                "the call blindly"
+            )
         return key, found
 
     async def end_step(self, key: str, value: bytes | None) -> None:
@@ -180,15 +276,44 @@ class Asking:
         finally:
             self._end_step()
 
+    def act_on_thread(
+        self, key: str, act: Callable[[], bytes], run: Callable[[Coroutine[Any, Any, None]], None]
+    ) -> bytes:
+        """What a step gives that has begun, of a plain function and on its thread."""
+        found: bytes | None = None
+        try:
+            with self.acting():
+                found = value = act()
+        finally:
+            run(self.end_step(key, found))
+        return value
+
     async def _record(self, key: str, value: bytes) -> None:
         journal = self._journal()
         if self._call.era.hides:
             journal.steps[key] = Raw(value)
             return
-        handle = f"step:{token_hex(16)}"
+        self._unkept[key] = value
+        if self._questions:
+            await self._put()
+
+    async def _keep(self) -> None:
+        """Keep what steps gave, before the call makes way: nothing interrupts that either."""
+        if self._unkept:
+            self._steps += 1
+            try:
+                await self._put()
+            finally:
+                self._end_step()
+
+    async def _put(self) -> None:
         seconds = self._host.answer_seconds * LAST_ROUND
-        await self._host.store.put(handle, value, seconds=seconds)
-        journal.kept[key] = handle
+        while self._unkept:
+            key, value = next(iter(self._unkept.items()))
+            handle = f"step:{token_hex(16)}"
+            await self._host.store.put(handle, value, seconds=seconds)
+            self._journal().kept[key] = handle
+            self._unkept.pop(key, None)
 
     def _end_step(self) -> None:
         self._steps -= 1
@@ -212,30 +337,46 @@ class Asking:
         self._turns -= 1
         if self._turns:
             self._loop.call_soon(self._look)
-        elif self._steps:
-            return  # the last of them looks again
-        elif not self._call.over:
+        else:
+            self._make_way()
+
+    def _make_way(self) -> None:
+        if self._steps or self._turns or self.suspended or self._call.over:
+            return  # the last step, or the last turn, looks again
+        if self._is_alone() or self._loop.time() >= self._until:
             self.suspend()
             self._host.interrupt(self._call)
+        elif self._timer is None:
+            self._timer = self._loop.call_at(self._until, self._end_grace)
+
+    def _end_grace(self) -> None:
+        self._until = 0.0
+        self._make_way()
+
+    def _is_alone(self) -> bool:
+        """Is the call itself parked, so that there is nothing beside it that it waits for?"""
+        owns, call = self._host.owns, self._call
+        return all(task is not None and owns(call, task) for task in self._askers)
 
     def suspend(self) -> None:
         """From here on the call makes way for its questions."""
         if not self.suspended:
             self.suspended = True
-            self._loop.call_later(_CLEAN_UP, self._leave)
+            self._askers.clear()
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_later(_CLEAN_UP, self._leave)
 
     def _leave(self) -> None:
         if not self._call.over:
             self._host.leave(self._call)
 
-    def answer(self) -> tuple[bytes, McpError | None]:
-        """What the client of a call that has made way is told."""
-        if self._parked:  # by tasks that were not the call's own
-            self._loop.call_soon_threadsafe(self.cancel)
+    def _answer(self) -> tuple[bytes, McpError | None]:
         try:
             return suspended(self._call, self._questions), None
-        except McpError as error:
-            return failed(self._call, error), error
+        except Exception as error:  # whatever it is, the client waits for an answer
+            masked = self._host.masked(self._call, error)
+            return failed(self._call, masked), masked
 
     # Waiting
 
@@ -248,7 +389,6 @@ class Asking:
                 for future in await self._next(ours):
                     answer = future.result()
                     key = ours.pop(future)
-                    del self._open[future]
                     question = questions[key]
                     try:
                         answers[key] = _read(question, answer)
@@ -259,6 +399,8 @@ class Asking:
                         again = self._call.era.ask(self._call, {key: question})
                         assert isinstance(again, Waiting)
                         ours |= self._sent(again)
+                    finally:  # after it was asked again: the client has been waited for all along
+                        self._open.pop(future, None)
         finally:
             self._withdraw(ours)
         return {key: answers[key] for key in questions}
@@ -285,10 +427,12 @@ class Asking:
             raise ToolError(f"the client did not answer within {seconds:g} s")
         return done
 
-    def _withdraw(self, ours: dict["asyncio.Future[Answer]", str]) -> None:
+    def _withdraw(self, ours: "Iterable[asyncio.Future[Answer]]") -> None:
         """Tell the client which questions are moot."""
         for future in ours:
-            id_ = self._open.pop(future)
+            id_ = self._open.pop(future, None)
+            if id_ is None:  # it was told so when the call ended
+                continue
             self._host.post.forget(self._call.era, id_)
             if not self._host.closing.is_set():
                 moot = Cancelled(request_id=id_, reason="the answer is not needed any more")
@@ -297,6 +441,11 @@ class Asking:
             self.waited += self._loop.time() - self._since
             self.pause.set_result(None)
             self.pause = None
+
+
+def _cancel(futures: "Iterable[asyncio.Future[Any]]") -> None:
+    for future in futures:
+        future.cancel()
 
 
 def _read(question: Question, answer: Answer) -> Any:

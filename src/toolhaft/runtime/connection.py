@@ -83,10 +83,13 @@ class Connection:
 
     # What comes in
 
-    def receive(self, frame: Frame) -> Event:
+    def receive(self, frame: Frame, principal: str | None = None) -> Event:
         """Understand a frame and do what it asks for. Never raises, never waits."""
         try:
-            event = self.peer.receive(frame) if type(frame) is bytes else self._too_long(frame)
+            if type(frame) is bytes:
+                event = self.peer.receive(frame, principal)
+            else:
+                event = self._too_long(frame)
             if type(event) is Running:
                 self.driver.start(event, self)
             else:

@@ -96,26 +96,24 @@ class Running(Call, eq=False, kw_only=True):
 
     def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
         """The same for a plain function, which waits on its thread."""
-        driver = self._driver
-        if driver.is_here:
+        _, answers = self._from_thread(lambda asking: asking.ask_for_thread(questions))
+        return dict(answers)
+
+    def _from_thread(self, act: Callable[[Asking], Coroutine[Any, Any, Any]]) -> tuple[Asking, Any]:
+        async def on_the_loop() -> tuple[Asking, Any]:
+            asking = self._asking()
+            return asking, await act(asking)
+
+        if self._driver.is_here:
             raise RuntimeError(
                 "a function that asks cannot run on the loop: make it async, or register it "
                 "without thread=False"
             )
         try:
-            answers: dict[str, Any] | None = driver.run(self._ask_for_thread(questions))
+            found: tuple[Asking, Any] = self._driver.run(on_the_loop())
         except CancelledError:
-            raise Cancelled from None
-        if answers is None:
-            raise Suspension
-        return answers
-
-    async def _ask_for_thread(self, questions: Questions) -> dict[str, Any] | None:
-        asking = self._asking()
-        answers = await asking.ask_or_leave(questions)
-        if answers is None:
-            asking.suspend()
-        return answers
+            raise (Suspension if self.suspended else Cancelled) from None
+        return found
 
     async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
         """Do something that is not done again when the call is, and what it gave."""
@@ -123,15 +121,8 @@ class Running(Call, eq=False, kw_only=True):
 
     def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
         """The same for a plain function."""
-        asking, run = self._asking(), self._driver.run
-        key, found = run(asking.begin_step(name))
-        if found is None:
-            value = None
-            try:
-                value = found = act()
-            finally:
-                run(asking.end_step(key, value))
-        return bytes(found)
+        asking, (key, found) = self._from_thread(lambda asking: asking.begin_step(name))
+        return asking.act_on_thread(key, act, self._driver.run) if found is None else bytes(found)
 
     def _asking(self) -> Asking:
         if self.cancelled:
@@ -201,7 +192,7 @@ class Driver:
         self.store = store
         self.loop = asyncio.get_running_loop()
         self._thread = get_ident()
-        self._calls: dict[Hashable, Running] = {}
+        self.calls: dict[Hashable, Running] = {}
         # Those on a thread, until the thread is done with them, whether they are wanted or not.
         self._blocking: set[Running] = set()
         # What has outlived its call, or may.
@@ -216,10 +207,6 @@ class Driver:
         self._pump: Pump[Running] = Pump(
             self.loop, ended=self._complete, failed=self._fail, waits=self._waits
         )
-
-    def __len__(self) -> int:
-        """How many calls are under way."""
-        return len(self._calls)
 
     @property
     def is_here(self) -> bool:
@@ -245,7 +232,7 @@ class Driver:
 
     def start(self, running: Running, line: Line) -> None:
         """Begin a call; its answer may be there before this returns."""
-        calls = self._calls
+        calls = self.calls
         running.line = line
         if running.key is None:
             running.key = running.id
@@ -275,7 +262,7 @@ class Driver:
 
     def _start_blocking(self, running: Running, outcome: Blocking) -> None:
         # Cancelled calls count no more, but those that still wait for a thread do.
-        if max(len(self._calls) - 1, len(self._blocking)) >= self._most_calls:
+        if max(len(self.calls) - 1, len(self._blocking)) >= self._most_calls:
             self._fail(running, InternalError(_TOO_MANY))
             return
         # What a call sets in a context variable is its own, as it is for a coroutine.
@@ -345,6 +332,10 @@ class Driver:
         if task is not None:
             task.cancel()
 
+    def owns(self, call: Call, task: "asyncio.Task[Any]") -> bool:
+        """Is this the task of the call itself, and not one that it has made?"""
+        return isinstance(call, Running) and (task is call.task or task in self._beside)
+
     def leave(self, call: Call) -> None:
         """Answer a call that makes way and takes too long to."""
         assert isinstance(call, Running)
@@ -352,9 +343,9 @@ class Driver:
         if asking is not None:
             # It stays: the function goes on, and has still to know that it makes way.
             call.over = True
-            if self._calls.get(call.key) is call and self._calls.pop(call.key, None) is call:
+            if self.calls.get(call.key) is call and self.calls.pop(call.key, None) is call:
                 assert call.line is not None
-                call.line.answer(*asking.answer())
+                call.line.answer(*asking.end(b"", None))
 
     def settle(self, session: Era, answer: Answer) -> bool:
         """A client has answered a question of ours. From any thread. Was it asked here?"""
@@ -384,11 +375,16 @@ class Driver:
                 log.error("%s, while it made way for its questions", told(running), exc_info=error)
             self._end(running, b"", None)
             return
+        masked = self.masked(running, error)
+        self._end(running, failed(running, masked), masked)
+
+    def masked(self, call: Call, error: BaseException) -> McpError:
+        """What the client may know of an error."""
         if isinstance(error, ToolError):  # of a resource or a prompt: words for the client
-            error = InternalError(error.message)
-        elif not isinstance(error, McpError):
-            error = InternalError(self._mask(told(running), error))
-        self._end(running, failed(running, error), error)
+            return InternalError(error.message)
+        return (
+            error if isinstance(error, McpError) else InternalError(self._mask(told(call), error))
+        )
 
     def _end(self, running: Running, frame: bytes | None, error: McpError | None) -> None:
         """The call is over: forget it, and give its answer unless nobody wants it any more."""
@@ -398,10 +394,9 @@ class Driver:
         asking = running.asking
         if asking is not None:
             running.asking = None  # which knows its call: nobody else would part the two
-            if asking.suspended and frame is not None:
-                frame, error = asking.answer()
+            frame, error = asking.end(frame, error)
         # Whoever takes it out gives its answer: this thread, or the loop that cancels it meanwhile.
-        calls, key = self._calls, running.key
+        calls, key = self.calls, running.key
         if calls.get(key) is running and calls.pop(key, None) is running:
             assert running.line is not None
             running.line.answer(frame, error)
@@ -419,17 +414,12 @@ class Driver:
 
     def cancel(self, key: Hashable) -> bool:
         """Drop a call: stop it if it can be stopped, and never answer it. Was it under way here?"""
-        running = self._calls.get(key)
+        running = self.calls.get(key)
         if running is None:
             return False
-        if running.method != "initialize" and self._calls.pop(key, None) is running:
+        if running.method != "initialize" and self.calls.pop(key, None) is running:
             self._cancel(running)
         return True
-
-    def cancel_all(self, keys: Callable[[Hashable], bool]) -> None:
-        """Drop every call whose key is one of these."""
-        for key in [key for key in self._calls if keys(key)]:
-            self.cancel(key)
 
     def _cancel(self, running: Running) -> None:
         running.cancelled = running.over = True
@@ -446,13 +436,13 @@ class Driver:
             else:
                 self.loop.call_soon_threadsafe(waits.cancel)
 
-    def abandon(self, error: McpError) -> None:
-        """Answer every call that is under way with an error, and stop what can be stopped."""
-        if self._calls:
-            calls = clipped(", ".join(told(running) for running in self._calls.values()))
-            log.warning("the service ends; abandoned: %s", calls)
-        for key, running in list(self._calls.items()):
-            if self._calls.pop(key, None) is running:
+    def abandon(self, error: McpError, keys: Callable[[Hashable], bool] | None = None) -> None:
+        """Answer calls that are under way with an error, and stop what can be stopped."""
+        for key, running in list(self.calls.items()):
+            if keys is not None and not keys(key):
+                continue
+            if self.calls.pop(key, None) is running:
+                log.warning("abandoned: %s", told(running))
                 frame = failed(running, error)
                 running.cancelled = running.over = True
                 if running.line is not None:
@@ -464,12 +454,12 @@ class Driver:
         functions get another moment to notice."""
         self.closing.set()
         await self.quiet(grace)
-        cancelled = list(self._calls.values())
+        cancelled = list(self.calls.values())
         if cancelled:
             calls = clipped(", ".join(told(running) for running in cancelled))
             log.warning("the service ends; cancelled: %s", calls)
         for running in cancelled:
-            if self._calls.pop(running.key, None) is running:
+            if self.calls.pop(running.key, None) is running:
                 self._cancel(running)
         for task in self._beside:
             if not task.cancelling():
@@ -481,14 +471,14 @@ class Driver:
 
     async def quiet(self, seconds: float) -> None:
         """Wait until nothing runs any more, but not for long."""
-        if self._calls or self._blocking:
+        if self.calls or self._blocking:
             self._quiet = self.loop.create_future()
             await asyncio.wait([self._quiet], timeout=seconds)
             self._quiet = None
 
     def _settle_quiet(self) -> None:
         quiet = self._quiet
-        if not (quiet is None or quiet.done() or self._calls or self._blocking):
+        if not (quiet is None or quiet.done() or self.calls or self._blocking):
             quiet.set_result(None)
 
 

@@ -21,13 +21,18 @@ _OFTEN: Final = 0.05
 class Ending:
     """Waits for a signal, or for somebody who says that it is over."""
 
-    def __init__(self, app: App, *, drain: float, leave: Callable[[], None]) -> None:
+    def __init__(
+        self, app: App, *, drain: float, leave: Callable[[], None], patient: bool = False
+    ) -> None:
         self._app = app
         self._drain = drain
         # Called on the loop when nobody waits for an answer any more.
         self._leave = leave
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._begun = False
+        # A worker is told to end by its parent and perhaps by others: that is no second thought.
+        self._patient = patient
+        self._signalled = False
+        self._deadline: threading.Timer | None = None
 
     @contextlib.contextmanager
     def awaited(self) -> Generator[None]:
@@ -43,20 +48,24 @@ class Ending:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            if self._deadline is not None:
+                self._deadline.cancel()
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
         """A signal has come."""
-        if self._begun:
-            os._exit(128 + number)
+        if self._signalled:
+            if not self._patient:
+                os._exit(128 + number)
+            return
+        self._signalled = True
         # Should a tool hold up the loop, the process ends all the same.
-        deadline = threading.Timer(self._drain + 3 * _A_MOMENT, os._exit, (128 + number,))
-        deadline.daemon = True
-        deadline.start()
+        self._deadline = threading.Timer(self._drain + 3 * _A_MOMENT, os._exit, (128 + number,))
+        self._deadline.daemon = True
+        self._deadline.start()
         self.begin()
 
     def begin(self, drain: float | None = None) -> None:
         """End in order, or with `drain=0` at once. From any thread."""
-        self._begun = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._end, self._drain if drain is None else drain)
 

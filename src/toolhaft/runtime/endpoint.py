@@ -15,13 +15,12 @@ from typing import Final, Literal, TypeAlias, cast
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ..errors import HeaderMismatch, InternalError, Unauthorized, UnsupportedVersion
+from ..errors import HeaderMismatch, InternalError, Unauthorized
 from ..jsonrpc import Decoded, Id, Message, decode, failure
 from ..protocol import calls as events
 from ..protocol.handshake import OPEN, Session
 from ..protocol.http import (
     SESSION,
-    VERSION,
     Doors,
     Head,
     Refused,
@@ -33,20 +32,21 @@ from ..protocol.http import (
 )
 from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
-from ..protocol.revisions import HANDSHAKES
 from .answering import Answering
 from .connection import Array
 from .driver import Driver, Running
+from .line import Line
 from .listening import Listening
 from .pair import Pair
 from .patience import Patience, Stalled
 from .pump import enter, leave
 from .reading import ClientIsGone, TurnedAway, whole
+from .refusals import missing_session, no_session_for, too_busy, unknown_session
 from .relay import Relay, Told
 from .reply import Reply
 from .response import Receive, Response, Scope, Send
 from .service import Service
-from .sessions import Live, Sessions
+from .sessions import Full, Live, Sessions
 
 log = logging.getLogger(__name__)
 
@@ -54,8 +54,8 @@ SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
 
 # Where the transport of the oldest revision is, behind the path of its service.
 PAIR: Final = "/sse"
+PAIR_SCOPE: Final = "toolhaft.pair"
 _ENDS = "the server ends; try again in a moment"
-_TOO_MANY = "too many calls at once; try again in a moment"
 # After these a session is not what it was.
 _REMEMBERED = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 
@@ -107,7 +107,7 @@ class Endpoint:
             answer_seconds=limits.answer_seconds,
             store=store,
         )
-        self._answering = Answering(self._driver, store, limits)
+        self._answering = Answering(self._driver, store, limits, self._save)
         self._listening = Listening(self._driver, self._answering, self._all, store, limits)
         self._patience = Patience(self.loop, limits.stall_seconds)
         # Whoever says in each request who it is can share one peer with everybody else.
@@ -152,7 +152,7 @@ class Endpoint:
             await response.refuse(away.refused)
         except Unauthorized as error:
             await response.refuse(refused(401, error, www_authenticate=error.challenge))
-        except ClientIsGone:
+        except (ClientIsGone, OSError):
             return
         except Stalled:
             if not response.begun:
@@ -181,7 +181,7 @@ class Endpoint:
             await response.empty(204)
             return
         principal = await self._principal(head, response)
-        if self._pair is not None and scope["path"].endswith(PAIR):
+        if self._pair is not None and scope.get(PAIR_SCOPE):
             await self._pair.serve(scope, head, principal, response, receive)
         elif verb == "POST":
             await self._post(head, principal, response, receive)
@@ -225,12 +225,12 @@ class Endpoint:
         message = await receive()
         body: bytes = message.get("body", b"")
         if message["type"] != "http.request" or message.get("more_body") or len(body) > most:
-            deadline = self.loop.time() + self._limits.body_seconds
-            body = await whole(message, receive, most, lambda: self.loop.time() > deadline)
+            came = response.patient(self._limits.body_seconds)
+            body = await whole(message, receive, most, came)
         decoded = decode(body)
         if head.stateless and not _opens(decoded):
             if self._settings.sessions == "stateful":
-                raise TurnedAway(_no_session_for(head, _id(decoded)))
+                raise TurnedAway(no_session_for(head, _id(decoded)))
             live, peer = None, self._anybody
         else:
             live, peer = await self._whom(head, decoded, principal)
@@ -276,13 +276,13 @@ class Endpoint:
             if live is not None:
                 return live, live.peer
             if not opens:
-                raise TurnedAway(_unknown_session(_id(decoded)))
+                raise TurnedAway(unknown_session(_id(decoded)))
         elif self._settings.sessions == "stateful" and not opens:
             # One that claims to be of the other era is told what is wrong with that.
             event = self._anybody.take(decoded, principal, head)
             if isinstance(event, events.Reply) and isinstance(event.error, HeaderMismatch):
                 raise TurnedAway(Refused(400, event.frame))
-            raise TurnedAway(_missing_session(_id(decoded)))
+            raise TurnedAway(missing_session(_id(decoded)))
         if opens:
             return None, self._peer(Session())
         revision = head.revision
@@ -298,24 +298,20 @@ class Endpoint:
         response: Response,
         receive: Receive,
     ) -> None:
-        if len(self._driver) >= self._limits.all_calls or (
+        if len(self._driver.calls) >= self._limits.all_calls or (
             live is not None and live.calls >= self._limits.calls
         ):
-            raise TurnedAway(_busy(call.id))
+            raise TurnedAway(too_busy(call.id))
         if call.method == "subscriptions/listen":
             self._listening.check_room(call.id)
         stateless = not call.caller.revision.handshake
         reply = Reply(self.loop, self._thread, self._limits.waiting_bytes)
         self._prepare(call, live, head)
-        leave(response.task)
-        try:
-            self._driver.start(call, reply)
-        finally:
-            enter(response.task)
+        if live is not None and call.method in _REMEMBERED:
+            live.session.changed = True
+        self._start(call, reply, response)
         if live is None and call.method == "initialize":
             await self._open(peer, reply, response)
-        elif reply.over and reply.error is None and reply.final and not reply.frames:
-            await response.json(200, reply.final)
         elif reply.over:
             await self._answering.at_once(reply, response, live, stateless=stateless)
         else:
@@ -323,8 +319,14 @@ class Endpoint:
             listens = call.method == "subscriptions/listen"
             with self._listening.counted() if listens else contextlib.nullcontext():
                 await self._answer(asked, reply, response, receive, live)
-        if live is not None and (call.method in _REMEMBERED or live.session.changed):
-            await self._sessions.save(live)
+
+    def _start(self, call: Running, line: Line, response: Response) -> None:
+        """Begin a call at once, and not in a turn of its own."""
+        leave(response.task)
+        try:
+            self._driver.start(call, line)
+        finally:
+            enter(response.task)
 
     def _prepare(self, call: Running, live: Live | None, head: Head) -> None:
         """Tell a call from all others, of whatever client."""
@@ -349,12 +351,17 @@ class Endpoint:
 
     async def _open(self, peer: Peer, reply: Reply, response: Response) -> None:
         """The answer to `initialize`, and a session if it is a good one."""
+        if not reply.over:
+            self._patience.end(response.task)  # it is not the client that is waited for
         while not reply.over:
             reply.take()  # nobody can be told anything yet
             await reply.changed()
         if self._has_sessions and peer.session.state == OPEN:
             await self._relay.open()
-            live = await self._sessions.open(peer)
+            try:
+                live = await self._sessions.open(peer)
+            except Full:
+                raise TurnedAway(too_busy(UNSET)) from None
             response.headers.append((SESSION, live.id.encode()))
         await self._answering.at_once(reply, response, None, stateless=False)
 
@@ -367,10 +374,10 @@ class Endpoint:
         receive: Receive,
     ) -> None:
         size = sum(isinstance(event, Running) for event in batch.events)
-        if len(self._driver) + size > self._limits.all_calls or (
+        if len(self._driver.calls) + size > self._limits.all_calls or (
             live is not None and live.calls + size > self._limits.calls
         ):
-            raise TurnedAway(_busy(UNSET))
+            raise TurnedAway(too_busy(UNSET))
         reply = Reply(self.loop, self._thread, self._limits.waiting_bytes)
         array = Array(len(batch.events), reply)
         asked = Asked(self._driver, [], stateless=False)
@@ -378,9 +385,7 @@ class Endpoint:
             if isinstance(event, Running):
                 self._prepare(event, live, head)
                 asked.keys.append(event.key)
-                leave(response.task)
-                self._driver.start(event, array)
-                enter(response.task)
+                self._start(event, array, response)
             elif isinstance(event, events.Reply):
                 array.answer(event.frame, event.error)
             else:
@@ -411,10 +416,10 @@ class Endpoint:
     async def _session(self, head: Head, principal: str | None) -> Live:
         id_ = head.text(SESSION)
         if id_ is None:
-            raise TurnedAway(_missing_session())
+            raise TurnedAway(missing_session())
         live = await self._sessions.find(id_, principal)
         if live is None:
-            raise TurnedAway(_unknown_session())
+            raise TurnedAway(unknown_session())
         return live
 
     # Ends
@@ -424,7 +429,11 @@ class Endpoint:
         if live.news is not None:
             live.news.close()
         if live.calls:
-            self._driver.cancel_all(lambda key: _is_of(key, live.id))
+            error = InternalError("the session is over")
+            self._driver.abandon(error, lambda key: _is_of(key, live.id))
+
+    async def _save(self, live: Live) -> None:
+        await self._sessions.save(live)
 
     def _all(self) -> list[Live]:
         return self._sessions.all()
@@ -440,11 +449,13 @@ class Endpoint:
     @property
     def busy(self) -> bool:
         """Does anybody wait for an answer?"""
-        return bool(self._driver)
+        return bool(self._driver.calls) or (self._pair is not None and self._pair.busy)
 
     def abandon(self) -> None:
         """Tell everybody whose call is still under way that there will be no result."""
         self._driver.abandon(InternalError(_ENDS))
+        if self._pair is not None:
+            self._pair.abandon(InternalError(_ENDS))
 
     def hurry(self) -> None:
         """Let go of everybody who neither sends nor reads."""
@@ -478,24 +489,3 @@ def _opens(decoded: Decoded | list[Raw]) -> bool:
 
 def _id(decoded: Decoded | list[Raw]) -> Id | UnsetType:
     return UNSET if isinstance(decoded, list) else decoded.id
-
-
-def _unknown_session(id_: Id | UnsetType = UNSET) -> Refused:
-    return refused(404, "there is no such session (any more): begin with `initialize`", id_)
-
-
-def _missing_session(id_: Id | UnsetType = UNSET) -> Refused:
-    return refused(
-        400,
-        "Mcp-Session-Id is missing: send the one that came with the answer to `initialize`",
-        id_,
-    )
-
-
-def _no_session_for(head: Head, id_: Id | UnsetType) -> Refused:
-    """A client of the other era that knows this one too learns here that it is needed."""
-    return refused(400, UnsupportedVersion(head.text(VERSION) or "", HANDSHAKES), id_)
-
-
-def _busy(id_: Id | UnsetType) -> Refused:
-    return refused(503, InternalError(_TOO_MANY), id_, retry_after="1")

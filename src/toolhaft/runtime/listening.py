@@ -73,7 +73,9 @@ class Listening:
         """Go on with a stream: with that of a call that is under way, with that of the news, or
         with one of which only the log is left."""
         if live.listening is not None and live.listening.number == number:
-            self._check(live)
+            if live.news is not None:
+                live.news.leave()  # by a connection that is dead, as its client knows
+            self.check_room()
             if await live.listening.resume(response, position) is None:
                 raise TurnedAway(refused(400, _FORGOTTEN))
             await self._listen(live, live.listening, receive)

@@ -46,6 +46,7 @@ class MemoryStore:
         self._clock = clock
         # In the order of their last use.
         self._entries: OrderedDict[str, tuple[float, bytes | _Log]] = OrderedDict()
+        self._logs: OrderedDict[str, None] = OrderedDict()
         # In the order in which they end; some are of entries that were replaced meanwhile.
         self._ends: list[tuple[float, str]] = []
         self._size = 0
@@ -89,16 +90,21 @@ class MemoryStore:
         if found is None:
             return None
         self._entries.move_to_end(key)
+        if key in self._logs:
+            self._logs.move_to_end(key)
         return found[1]
 
     def _keep(self, key: str, value: bytes | _Log, seconds: float) -> None:
         end = self._clock() + seconds
         self._entries[key] = (end, value)
+        if isinstance(value, _Log):
+            self._logs[key] = None
         self._size += _size(value)
         heapq.heappush(self._ends, (end, key))
         self._expire()
         while len(self._entries) > self._most or self._size > self._most_bytes:
-            self._drop(next(iter(self._entries)))
+            # What was sent can be lost rather than what is known.
+            self._drop(next(iter(self._logs or self._entries)))
         if len(self._ends) > 2 * len(self._entries) + _SPARE:
             self._ends = [(end, key) for key, (end, _) in self._entries.items()]
             heapq.heapify(self._ends)
@@ -112,6 +118,7 @@ class MemoryStore:
 
     def _drop(self, key: str) -> None:
         found = self._entries.pop(key, None)
+        self._logs.pop(key, None)
         if found is not None:
             self._size -= _size(found[1])
 

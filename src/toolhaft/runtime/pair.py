@@ -8,6 +8,7 @@ import secrets
 from threading import get_ident
 from urllib.parse import parse_qs
 
+from ..errors import McpError
 from ..protocol.http import Head, refused, takes, unreadable
 from ..protocol.sse import KEEP_ALIVE, endpoint, event
 from .answering import watch
@@ -27,6 +28,7 @@ class Pair:
         self._limits = service.limits
         self._loop = asyncio.get_running_loop()
         self._open: dict[str, tuple[Connection, Reply, str | None]] = {}
+        self._ending = False
 
     async def serve(
         self,
@@ -67,7 +69,7 @@ class Pair:
                 self._open[name] = (connection, reply, principal)
                 await response.begin()
                 await response.write(endpoint(f"{path}?session={name}"))
-                await self._pass_on(reply, response)
+                await self._pass_on(connection, reply, response)
         except asyncio.CancelledError:
             if not reply.interrupted:
                 raise
@@ -77,13 +79,18 @@ class Pair:
             reply.discard()
             watcher.cancel()
 
-    async def _pass_on(self, reply: Reply, response: Response) -> None:
+    async def _pass_on(self, connection: Connection, reply: Reply, response: Response) -> None:
         while not (reply.gone or reply.over):
             came = await reply.changed(self._limits.quiet_seconds)
             frames = reply.take()
             if frames or not came:
+                reply.held = True
                 await response.write(b"".join(map(event, frames)) or KEEP_ALIVE)
-        if reply.over:
+                reply.held = False
+                reply.writes += 1
+            if self._ending and not connection.driver.calls and not reply.frames:
+                break
+        if not reply.gone:
             await response.write(b"", last=True)
 
     async def _post(
@@ -95,7 +102,8 @@ class Pair:
         receive: Receive,
     ) -> None:
         names = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("session", [])
-        connection, _, owner = self._open.get("".join(names), (None, None, None))
+        name = "".join(names)
+        connection, _, owner = self._open.get(name, (None, None, None))
         if connection is None or owner != principal:
             raise TurnedAway(refused(404, "there is no such stream (any more): GET a new one"))
         most = self._limits.message_bytes
@@ -103,17 +111,37 @@ class Pair:
         refusal = unreadable(head, most, streams=False)
         if refusal is not None:
             raise TurnedAway(refusal)
-        deadline = self._loop.time() + self._limits.body_seconds
-        late = lambda: self._loop.time() > deadline  # noqa: E731
-        body = await whole(await receive(), receive, most, late)
+        body = await whole(
+            await receive(), receive, most, response.patient(self._limits.body_seconds)
+        )
+        if name not in self._open or self.calls >= self._limits.all_calls:
+            raise TurnedAway(refused(503, "too many calls, or the stream is closed"))
         leave(response.task)
         try:
-            connection.receive(body)
+            connection.receive(body, principal)
         finally:
             enter(response.task)
         await response.empty(202)
 
+    @property
+    def busy(self) -> bool:
+        """Does anybody wait for an answer?"""
+        return any(connection.driver.calls for connection, _, _ in self._open.values())
+
+    @property
+    def calls(self) -> int:
+        """How many calls are under way."""
+        return sum(len(connection.driver.calls) for connection, _, _ in self._open.values())
+
     def end(self) -> None:
-        """Let everybody go."""
-        for _, reply, _ in self._open.values():
+        """Let everybody go who waits for nothing, and the others as soon as they have it."""
+        self._ending = True
+        for connection, reply, _ in self._open.values():
+            if not connection.driver.calls:
+                reply.close()
+
+    def abandon(self, error: McpError) -> None:
+        """Tell everybody who waits that there will be no result."""
+        for connection, reply, _ in self._open.values():
+            connection.driver.abandon(error)
             reply.close()

@@ -17,8 +17,9 @@ class ClientIsGone(Exception):
     """The client has left before its request was read."""
 
 
-async def whole(message: Event, receive: Receive, most: int, is_late: Callable[[], bool]) -> bytes:
-    """The body of a request, of which this is the first message.
+async def whole(message: Event, receive: Receive, most: int, came: Callable[[], bool]) -> bytes:
+    """The body of a request, of which this is the first message. Of each part `came` is told, and
+    says whether there is time for another.
 
     Raises:
         TurnedAway: it is too long, or comes drop by drop.
@@ -36,6 +37,6 @@ async def whole(message: Event, receive: Receive, most: int, is_late: Callable[[
             raise TurnedAway(too_long(most))
         if not message.get("more_body"):
             return parts[0] if len(parts) == 1 else b"".join(parts)
-        if is_late():
+        if not came():
             raise TurnedAway(refused(408, "the body took too long to come", connection="close"))
         message = await receive()

@@ -16,6 +16,7 @@ from ..errors import McpError
 
 # A client that is behind by so many times what may wait, and is sent still more, does not read.
 _PATIENCE: Final = 8
+_A_MOMENT: Final = 0.05
 
 
 class Ready:
@@ -53,6 +54,9 @@ class Reply(Struct, eq=False):
     writer: "asyncio.Task[Any] | None" = None
     held: bool = False
     interrupted: bool = False
+    # How often something was written; None while nobody wonders whether it still is.
+    writes: int = 0
+    _suspected: int | None = None
     _size: int = 0
     _waiter: "asyncio.Future[bool] | None" = None
     _room: "list[asyncio.Future[bool]] | None" = None
@@ -62,8 +66,9 @@ class Reply(Struct, eq=False):
 
     def send(self, frame: bytes) -> None:
         """A message on the way to the answer."""
-        if self.held and self._size > _PATIENCE * self._high:
-            self._interrupt()
+        if self.held and self._size > _PATIENCE * self._high and self._suspected is None:
+            self._suspected = self.writes
+            self._loop.call_soon_threadsafe(self._loop.call_later, _A_MOMENT, self._look)
         if not self.lost:
             self.frames.append(frame)
             with _COUNTING:
@@ -153,12 +158,16 @@ class Reply(Struct, eq=False):
         """No more will come: the end of a stream that answers nothing."""
         self.answer(None, None)
 
-    def _interrupt(self) -> None:
-        """Let go of a client that does not read."""
-        if not self.interrupted and self.writer is not None:
+    def _look(self) -> None:
+        """Let go of a client that does not read: nothing was written since it was suspected, and
+        too much waits. A burst alone is no reason."""
+        suspected, self._suspected = self._suspected, None
+        behind = self._size > _PATIENCE * self._high
+        still = self.held and behind and suspected == self.writes
+        if still and not self.interrupted and self.writer is not None:
             self.interrupted = self.gone = True
             self._make_room()
-            self._loop.call_soon_threadsafe(self.writer.cancel)
+            self.writer.cancel()
 
     def _make_room(self) -> None:
         if self._roomy is not None:

@@ -30,6 +30,18 @@ class Response(Struct, eq=False):
     begun: bool = False
     ended: bool = False
 
+    def patient(self, seconds: float) -> Callable[[], bool]:
+        """To be told of each part of a body: begins to wait for the next, unless all of it takes
+        longer than this."""
+        loop = self.task.get_loop()
+        deadline = loop.time() + seconds
+
+        def came() -> bool:
+            self.patience.begin(self.task)
+            return loop.time() < deadline
+
+        return came
+
     async def json(self, status: int, body: bytes) -> None:
         """The whole of it."""
         headers = [_JSON, (b"content-length", b"%d" % len(body))]

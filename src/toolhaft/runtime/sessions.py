@@ -27,6 +27,10 @@ _MOST_MISSED = 32
 _COME_BACK = 500
 
 
+class Full(Exception):
+    """No more sessions can be held."""
+
+
 class Live:
     """A session that is in use here, and where its client listens."""
 
@@ -57,6 +61,11 @@ class Live:
         """What the client calls it."""
         assert self.session.id is not None, "over HTTP a session has an id"
         return self.session.id
+
+    @property
+    def is_idle(self) -> bool:
+        """Does nobody wait for anything?"""
+        return not self.calls and self.news is None
 
     def keep(self, stream: Stream, store: Store, limits: Limits) -> None:
         """Let the client come back to a stream. Others may serve the same session: what is random
@@ -156,7 +165,9 @@ class Sessions:
         return live
 
     async def save(self, live: Live) -> None:
-        """Write it down."""
+        """Write it down, unless it is over."""
+        if self._live.get(live.id) is not live:
+            return
         live.saved = self._clock()
         written = live.session.remember()
         await self._store.put(_key(live.id), written, seconds=self._seconds)
@@ -179,11 +190,11 @@ class Sessions:
             oldest = next(iter(self._live.values()))
             if oldest.used > before:
                 return
-            if oldest.calls or oldest.news is not None:  # somebody is there
+            if oldest.is_idle:
+                self.drop(oldest.id)
+            else:  # somebody is there
                 oldest.used = self._clock()
                 self._live.move_to_end(oldest.id)
-            else:
-                self.drop(oldest.id)
 
     async def _recall(self, id_: str, principal: str | None) -> Live | None:
         written = await self._store.get(_key(id_))
@@ -203,9 +214,24 @@ class Sessions:
         self.expire()
         live = Live(peer, self._clock())
         self._live[live.id] = live
-        while len(self._live) > self._most:
-            await self.end(next(iter(self._live)))
+        if len(self._live) > self._most:
+            await self._make_room(live)
         return live
+
+    async def _make_room(self, new: Live) -> None:
+        """End the session that was used least recently of those that nobody uses now; if the new
+        one has an owner, rather one of the same.
+
+        Raises:
+            Full: all of them are in use.
+        """
+        owner = new.session.caller.principal
+        idle = [live for live in self._live.values() if live.is_idle and live is not new]
+        if not idle:
+            await self.end(new.id)
+            raise Full
+        own = (live for live in idle if live.session.caller.principal == owner)
+        await self.end(next(own, idle[0]).id)
 
 
 def _key(id_: str) -> str:

@@ -25,6 +25,11 @@ class Drain:
         self._started = False
         self._lost = 0
 
+    def begin_anew(self) -> None:
+        """For a process that was forked, which has no thread but its own."""
+        self._texts = queue.Queue(_MOST_TEXTS)
+        self._started = False
+
     def put(self, text: str, error: traceback.TracebackException | None = None) -> None:
         """Take a text and the traceback that belongs to it. From any thread; never waits."""
         try:

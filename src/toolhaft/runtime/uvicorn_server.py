@@ -18,6 +18,7 @@ import uvicorn
 from ..protocol.limits import Limits
 from .asgi import App
 from .ending import Ending
+from .stderr import StderrHandler
 from .tls import Tls
 
 _A_MOMENT = 2
@@ -26,13 +27,29 @@ _A_MOMENT = 2
 class UvicornServer(uvicorn.Server):
     """A server that ends its streams first."""
 
-    def __init__(self, app: App, *, limits: Limits, drain: float, tls: Tls | None) -> None:
+    def __init__(
+        self, app: App, *, limits: Limits, drain: float, tls: Tls | None, patient: bool
+    ) -> None:
         super().__init__(_config(app, limits, tls))
-        self._ending = Ending(app, drain=drain, leave=self._leave)
+        self._ending = Ending(app, drain=drain, leave=self._leave, patient=patient)
 
     async def run_on(self, sockets: list[socket.socket]) -> None:
         """Serve until somebody ends it."""
-        await self.serve(sockets)
+        # What clients do wrong is no news, and must not hold us up where nobody reads stderr.
+        logger = logging.getLogger("uvicorn.error")
+        before = logger.level, logger.propagate
+        handler = None if logging.getLogger().handlers or logger.handlers else StderrHandler()
+        logger.setLevel(logging.ERROR)
+        if handler is not None:
+            logger.addHandler(handler)
+            logger.propagate = False
+        try:
+            await self.serve(sockets)
+        finally:
+            logger.setLevel(before[0])
+            logger.propagate = before[1]
+            if handler is not None:
+                logger.removeHandler(handler)
 
     def stop(self, drain: float | None = None) -> None:
         """End in order, or with `drain=0` at once. From any thread."""

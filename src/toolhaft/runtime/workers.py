@@ -1,5 +1,6 @@
 """Several processes on one socket: made by forking, ended together, replaced when they die."""
 
+import contextlib
 import logging
 import os
 import signal
@@ -9,8 +10,11 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
+from .stderr import drain
+
 log = logging.getLogger(__name__)
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A process that dies sooner than this was not well from the start.
 _A_WHILE = 1.0
 
@@ -32,8 +36,7 @@ class Workers:
 
     def run(self) -> int:
         """Until a signal ends them; the result is an exit status."""
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self._end) for number in numbers}
+        before = {number: signal.signal(number, self._end) for number in _SIGNALS}
         try:
             for number in range(self._count):
                 self._begin(first=number == 0)
@@ -45,19 +48,24 @@ class Workers:
     def _begin(self, *, first: bool = False) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
+        # A signal that comes meanwhile waits until it is clear whose it is.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         pid = os.fork()
         if pid:
             self._begun[pid] = time.monotonic()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             if self._ending:  # since we looked
-                os.kill(pid, signal.SIGTERM)
+                self._tell(pid, signal.SIGTERM)
             return
         status = 1
         try:
             # What is typed at a terminal is for the parent, who tells us.
             os.setpgrp()
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in _SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             os.close(self._lifeline[1])
+            drain.begin_anew()
             threading.Thread(target=self._follow, daemon=True).start()
             self._work(first)
             status = 0
@@ -66,6 +74,7 @@ class Workers:
         except BaseException:
             log.exception("a worker failed")
         finally:
+            drain.flush()
             os._exit(status)
 
     def _follow(self) -> None:
@@ -98,4 +107,8 @@ class Workers:
         if again:
             self._killed = 128 + number
         for pid in list(self._begun):
-            os.kill(pid, signal.SIGKILL if again else signal.SIGTERM)
+            self._tell(pid, signal.SIGKILL if again else signal.SIGTERM)
+
+    def _tell(self, pid: int, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it has ended already
+            os.kill(pid, number)

@@ -1,14 +1,12 @@
 """Find out whether a call that runs again does something again."""
 
-import inspect
-from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import wraps
+from collections.abc import Mapping
 from typing import Any
 
+from ..protocol.revisions import SUPPORTED
 from ..server import Server
-from .playing import Answers, Played, play
+from .playing import Answers, Played, play_call
+from .watching import Act, Acts, watched
 
 
 class DoneTwice(AssertionError):
@@ -21,24 +19,22 @@ async def acts_once(
     arguments: Mapping[str, Any] | None = None,
     *,
     answers: Answers | None = None,
-    acts: Sequence[tuple[Any, str]],
+    acts: Acts,
 ) -> Played:
-    """Play a call by rounds, and watch what it must not do twice.
+    """Play a call by rounds, and watch what it must not do in more than one of them.
 
     Args:
-        acts: where to look: an object or a module, and the name of its function, as in
-            `[(mailer, "send")]`. Whoever calls it with the same arguments again does it twice.
+        acts: where to look: an object, a class or a module, and the name of its function, as in
+            `[(mailer, "send")]`. Whoever calls it outside of a step, and in a later round again
+            with the same, does it twice.
 
     Raises:
         DoneTwice: it does; the message says what.
     """
-    done: Counter[str] = Counter()
-    with ExitStack() as stack:
-        for owner, name in acts:
-            stack.enter_context(_watched(owner, name, done))
-        played = await play(server, tool, arguments, answers=answers)
-    twice = [f"{act}, {count} times" for act, count in done.items() if count > 1]
-    if twice:
+    played = Played([])
+    with watched(acts, lambda: played.rounds) as done:
+        await play_call(server, tool, arguments, answers, revision=SUPPORTED[0], played=played)
+    if twice := _twice([act for act in done if not act.is_step]):
         raise DoneTwice(
             f"{tool} did this in {played.rounds} rounds: {'; '.join(twice)}; ask first and act "
             "after, or act in ctx.step(…)"
@@ -46,30 +42,14 @@ async def acts_once(
     return played
 
 
-@contextmanager
-def _watched(owner: Any, name: str, done: "Counter[str]") -> Generator[None]:
-    function: Callable[..., Any] = getattr(owner, name)
-
-    def note(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        given = [*map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())]
-        done[f"{name}({', '.join(given)})"] += 1
-
-    @wraps(function)
-    async def awaited(*args: Any, **kwargs: Any) -> Any:
-        note(args, kwargs)
-        return await function(*args, **kwargs)
-
-    @wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        note(args, kwargs)
-        return function(*args, **kwargs)
-
-    own = name in vars(owner)
-    setattr(owner, name, awaited if inspect.iscoroutinefunction(function) else called)
-    try:
-        yield
-    finally:
-        if own:
-            setattr(owner, name, function)
+def _twice(acts: list[Act]) -> list[str]:
+    """What was done in more than one round."""
+    rounds: list[tuple[Act, set[int]]] = []
+    for act in acts:
+        for first, seen in rounds:
+            if first.is_same(act):
+                seen.add(act.round)
+                break
         else:
-            delattr(owner, name)
+            rounds.append((act, {act.round}))
+    return [f"{act.words}, in {len(seen)} rounds" for act, seen in rounds if len(seen) > 1]

@@ -8,9 +8,11 @@ import msgspec
 
 from ..features.asking import Accepted, Cancelled, Declined
 from ..protocol.revisions import NEWEST_HANDSHAKE, SUPPORTED
+from ..protocol.stateless import SERVER_INFO
 from ..runtime.connection import Connection
 from ..runtime.service import connected
 from ..server import Server
+from .watching import Acts, counted, watched
 
 CAPABILITIES: dict[str, Any] = {
     "elicitation": {"form": {}, "url": {}},
@@ -68,19 +70,22 @@ async def play(
     Raises:
         Unanswered: there is no answer to a question.
     """
-    return await play_request(
-        server,
-        "tools/call",
-        {"name": tool, "arguments": dict(arguments or {})},
-        answers=answers,
-        revision=revision,
-    )
+    played = Played([])
+    await play_call(server, tool, arguments, answers, revision=revision, played=played)
+    return played
 
 
-async def play_request(
-    server: Server, method: str, params: Message, *, answers: Answers | None, revision: str
-) -> Played:
-    """The same for any request."""
+async def play_call(
+    server: Server,
+    tool: str,
+    arguments: Mapping[str, Any] | None,
+    answers: Answers | None,
+    *,
+    revision: str,
+    played: Played,
+) -> None:
+    """The same, for those who want to look on."""
+    params = {"name": tool, "arguments": dict(arguments or {})}
     frames: asyncio.Queue[bytes] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
@@ -88,11 +93,12 @@ async def play_request(
         loop.call_soon_threadsafe(frames.put_nowait, frame)
 
     async with connected(server, send) as connection:
-        player = _Player(connection, frames, answers or {})
+        player = _Player(connection, frames, answers or {}, played)
         async with asyncio.timeout(_PATIENCE):
             if revision == SUPPORTED[0]:
-                return await player.by_rounds(method, params, revision)
-            return await player.by_requests(method, params, revision)
+                await player.by_rounds("tools/call", params, revision)
+            else:
+                await player.by_requests("tools/call", params, revision)
 
 
 async def in_both_eras(
@@ -101,35 +107,65 @@ async def in_both_eras(
     arguments: Mapping[str, Any] | None = None,
     *,
     answers: Answers | None = None,
+    acts: Acts = (),
 ) -> Played:
     """Call a tool by requests of ours and by rounds; how it went, if that was the same.
 
+    Args:
+        acts: what to look at besides: objects and the names of their functions, as in
+            `[(mailer, "send")]`. These have to be called as often, and with the same.
+
     Raises:
-        Differs: it asked, returned or failed in another way.
+        Differs: it asked, did or returned something else, or failed in another way.
     """
-    first, second = [
-        await play(server, tool, arguments, answers=answers, revision=revision)
-        for revision in (NEWEST_HANDSHAKE.date, SUPPORTED[0])
-    ]
-    for what in ("questions", "result", "error"):
-        one, other = getattr(first, what), getattr(second, what)
-        if one != other:
-            raise Differs(f"{tool}: {what} by requests: {one!r}\n{what} by rounds: {other!r}")
-    return second
+    told: list[dict[str, Any]] = []
+    last = Played([])
+    for revision in (NEWEST_HANDSHAKE.date, SUPPORTED[0]):
+        last = Played([])
+        with watched(acts, lambda: 1) as done:
+            await play_call(server, tool, arguments, answers, revision=revision, played=last)
+        told.append(
+            {
+                "questions": last.questions,
+                "result": _comparable(last.result),
+                "error": last.error,
+                "acts": counted(done),
+            }
+        )
+    first, second = told
+    for what, one in first.items():
+        if one != second[what]:
+            raise Differs(
+                f"{tool}: {what} by requests: {one!r}\n{what} by rounds: {second[what]!r}"
+            )
+    return last
+
+
+def _comparable(result: Message | None) -> Message | None:
+    """A result as every revision has it: before the newest, structured content is an object."""
+    if result is None or "structuredContent" not in result:
+        return result
+    structured = result["structuredContent"]
+    is_object = isinstance(structured, dict)
+    return {**result, "structuredContent": structured if is_object else {"result": structured}}
 
 
 class _Player:
     """A client."""
 
     def __init__(
-        self, connection: Connection, frames: "asyncio.Queue[bytes]", answers: Answers
+        self,
+        connection: Connection,
+        frames: "asyncio.Queue[bytes]",
+        answers: Answers,
+        played: Played,
     ) -> None:
         self._connection = connection
         self._frames = frames
         self._answers = answers
-        self._played = Played([])
+        self._played = played
 
-    async def by_requests(self, method: str, params: Message, revision: str) -> Played:
+    async def by_requests(self, method: str, params: Message, revision: str) -> None:
         opening = {
             "protocolVersion": revision,
             "capabilities": CAPABILITIES,
@@ -138,9 +174,9 @@ class _Player:
         self._request(0, "initialize", opening)
         await self._next(0)
         self._request(1, method, params)
-        return self._end(await self._next(1))
+        self._end(await self._next(1))
 
-    async def by_rounds(self, method: str, params: Message, revision: str) -> Played:
+    async def by_rounds(self, method: str, params: Message, revision: str) -> None:
         meta = {
             f"{_META}protocolVersion": revision,
             f"{_META}clientCapabilities": CAPABILITIES,
@@ -152,7 +188,8 @@ class _Player:
             answer = await self._next(self._played.rounds)
             result = answer.get("result", {})
             if result.get("resultType") != "input_required":
-                return self._end(answer)
+                self._end(answer)
+                return
             requests: dict[str, Message] = result["inputRequests"]
             more = {
                 "inputResponses": {key: self._answer(each) for key, each in requests.items()},
@@ -192,12 +229,17 @@ class _Player:
                 return self._answers[name]
         raise Unanswered(f"no answer to {method}: {params.get('message', params)!r}")
 
-    def _end(self, answer: Message) -> Played:
+    def _end(self, answer: Message) -> None:
         result: Message | None = answer.get("result")
-        if result is not None:
-            result = {key: each for key, each in result.items() if key in ("content", "isError")}
-        self._played.result, self._played.error = result, answer.get("error")
-        return self._played
+        self._played.result = None if result is None else _unstamped(result)
+        self._played.error = answer.get("error")
+
+
+def _unstamped(result: Message) -> Message:
+    """A result without what says how it was sent and by whom."""
+    meta = {key: each for key, each in result.get("_meta", {}).items() if key != SERVER_INFO}
+    rest = {key: each for key, each in result.items() if key not in ("resultType", "_meta")}
+    return {**rest, "_meta": meta} if meta else rest
 
 
 def _wire(answer: Any) -> Message:

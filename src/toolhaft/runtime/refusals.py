@@ -1,0 +1,34 @@
+"""What clients are told whose messages cannot be taken now, or not in this way."""
+
+from msgspec import UNSET, UnsetType
+
+from ..errors import InternalError, UnsupportedVersion
+from ..jsonrpc import Id
+from ..protocol.http import VERSION, Head, Refused, refused
+from ..protocol.revisions import HANDSHAKES
+
+
+def unknown_session(id_: Id | UnsetType = UNSET) -> Refused:
+    """It was never there, or is over."""
+    return refused(404, "there is no such session (any more): begin with `initialize`", id_)
+
+
+def missing_session(id_: Id | UnsetType = UNSET) -> Refused:
+    """There is one to be had."""
+    return refused(
+        400,
+        "Mcp-Session-Id is missing: send the one that came with the answer to `initialize`",
+        id_,
+    )
+
+
+def no_session_for(head: Head, id_: Id | UnsetType) -> Refused:
+    """A client of the other era that knows this one too learns here that it is needed."""
+    return refused(400, UnsupportedVersion(head.text(VERSION) or "", HANDSHAKES), id_)
+
+
+def too_busy(id_: Id | UnsetType) -> Refused:
+    """Of one client, or of all."""
+    return refused(
+        503, InternalError("too many calls at once; try again in a moment"), id_, retry_after="1"
+    )
