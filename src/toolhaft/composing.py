@@ -232,11 +232,17 @@ class Mount:
     def _resource(self, joined: str, resource: Resource) -> Resource:
         # The name by which it is registered has its scheme in lower case; its author's has not.
         joined = self._prefix.uri(resource.uri)
-        plain = resource.under(joined, resource.route)
+        inner = resource.route
 
         def known(exchange: Exchange) -> Exchange:
             return within(exchange, uri=exchange.params.uri[self._prefix.length :])
 
+        def onward(exchange: Exchange) -> Any:
+            return _answered(exchange, known(exchange), cast(Route, inner))
+
+        # A way further in begins at a URI of the included server.
+        is_respelled = inner is not None and self._prefix.length
+        plain = resource.under(joined, onward if is_respelled else inner)
         route = self._route(plain, self._theirs.resources.read, known)
         return resource.under(joined, route)
 
@@ -270,19 +276,24 @@ class Mount:
     async def _through(self, exchange: Exchange, known: Exchange) -> Result:
         if self._lifespans.is_late:
             self._lifespans.catch_up()
-        try:
-            result = await exchange.settle(self._dispatch(known))
-        except NotFound as error:
-            if exchange.method != "resources/read":
-                raise
-            raise NotFound(error.message, uri=exchange.params.uri) from error
-        if isinstance(result, ReadResourceResult):
-            return _respelled(result, known.params.uri, exchange.params.uri)
-        return result
+        return await _answered(exchange, known, self._dispatch)
 
     async def _late(self, exchange: Exchange, begin: Route) -> Result:
         self._lifespans.catch_up()
         return await exchange.settle(self._dispatch.enter(exchange, begin))
+
+
+async def _answered(exchange: Exchange, known: Exchange, handle: Callable[..., Any]) -> Result:
+    """The answer to a call as an included server knows it, in the words of whoever asks."""
+    try:
+        result = await exchange.settle(handle(known))
+    except NotFound as error:
+        if exchange.method != "resources/read":
+            raise
+        raise NotFound(error.message, uri=exchange.params.uri) from error
+    if isinstance(result, ReadResourceResult):
+        return _respelled(result, known.params.uri, exchange.params.uri)
+    return result
 
 
 def _respelled(result: ReadResourceResult, theirs: str, mine: str) -> ReadResourceResult:

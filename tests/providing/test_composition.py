@@ -485,3 +485,20 @@ async def test_what_replaces_something_included_stays() -> None:
 async def test_a_cursor_into_lists_is_none_where_no_list_is_evaluated() -> None:
     async with streams(including(git()), stateless=True) as client:
         assert (await client.ask("tools/list", cursor="tool-0-1"))["code"] == -32602
+
+
+@every_kind
+@pytest.mark.parametrize("around", KINDS.values(), ids=KINDS)
+async def test_resources_are_read_through_two_inclusions(options: Json, around: Json) -> None:
+    middle = Server("middle", version="1", **around)
+    middle.include(git(**options), prefix="git")
+    for prefix, joined in ((None, "git+repo"), ("a", "a+git+repo")):
+        async with streams(including(middle, prefix=prefix), stateless=True) as client:
+            head, file, lost = [
+                await read(client, f"{joined}://{path}")
+                for path in ("head", "file/one", "file/lost")
+            ]
+
+            assert (head["uri"], head["text"]) == (f"{joined}://head", "main")
+            assert (file["uri"], file["text"]) == (f"{joined}://file/one", "contents of one")
+            assert lost["data"] == {"uri": f"{joined}://file/lost"}
