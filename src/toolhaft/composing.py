@@ -194,6 +194,7 @@ class Mount:
             for here, there, rename, _ in parts:
                 for each in there.names():
                     here.check_free(rename(each))
+                    here.check_followers(rename(each))
             for here, there, rename, under in parts:
                 removals.append(partial(self._locked, here.follow(there, rename, under)))
                 source = MountedSource[Any](there, rename, under)

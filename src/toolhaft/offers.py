@@ -257,6 +257,7 @@ class Offers:
             for registry, name, _, replace in additions:
                 if not replace:
                     registry.check_free(name)
+                registry.check_followers(name)
                 if (id(registry), name) in seen:
                     raise ValueError(f"{name!r} is marked twice; give one of them another name")
                 seen.add((id(registry), name))

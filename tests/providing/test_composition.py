@@ -502,3 +502,31 @@ async def test_resources_are_read_through_two_inclusions(options: Json, around: 
             assert (head["uri"], head["text"]) == (f"{joined}://head", "main")
             assert (file["uri"], file["text"]) == (f"{joined}://file/one", "contents of one")
             assert lost["data"] == {"uri": f"{joined}://file/lost"}
+
+
+def test_an_object_is_included_as_a_whole_or_not_at_all_further_out() -> None:
+    class Two:
+        @tool
+        def one(self) -> None: ...
+
+        @tool
+        def two(self) -> None: ...
+
+    other = Server("other", version="1")
+    server = including(other, prefix="b")
+    server.add_tool(lambda: None, name="b_two")
+
+    with pytest.raises(ValueError, match="a server that includes this one has 'b_two' already"):
+        other.include(Two())
+    assert (list(other.tools), list(server.tools)) == ([], ["own", "b_two"])
+
+
+def test_a_server_with_a_name_that_is_taken_further_out_is_not_included() -> None:
+    inner, middle = Server("inner", version="1"), Server("middle", version="1")
+    inner.add_tool(lambda: None, name="free")
+    inner.add_tool(lambda: None, name="own")
+    server = including(middle, prefix=None)
+
+    with pytest.raises(ValueError, match="a server that includes this one has 'own' already"):
+        middle.include(inner)
+    assert (list(middle.tools), list(server.tools)) == ([], ["own"])
