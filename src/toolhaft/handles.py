@@ -26,35 +26,35 @@ class Handle(Generic[T]):
 
     In a `with` block, it is removed at the end."""
 
-    __slots__ = ("_ordinal", "_registry", "name")
+    __slots__ = ("_registry", "_tenure", "name")
 
     def __init__(self, registry: Registry[T], name: str) -> None:
         self._registry = registry
-        self._ordinal = registry.ordinal(name)
+        self._tenure = registry.tenure(name)
         self.name = name
 
     @property
     def enabled(self) -> bool:
         """Can clients see it? Raises KeyError if it was removed."""
-        return self._registry.is_enabled(self.name, self._ordinal)
+        return self._registry.is_enabled(self.name, self._tenure)
 
     def remove(self) -> None:
         """Take it away. Raises KeyError if it was removed before."""
-        self._registry.remove(self.name, self._ordinal)
+        self._registry.remove(self.name, self._tenure)
 
     def disable(self) -> None:
         """Hide it from clients, who can neither list nor use it until it is enabled again."""
-        self._registry.hide(self.name, self._ordinal)
+        self._registry.hide(self.name, self._tenure)
 
     def enable(self) -> None:
         """Show it again, in its old place."""
-        self._registry.show(self.name, self._ordinal)
+        self._registry.show(self.name, self._tenure)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._registry.discard(self.name, self._ordinal)
+        self._registry.discard(self.name, self._tenure)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -69,10 +69,14 @@ class Handle(Generic[T]):
         if not (function is None or callable(function)):
             raise TypeError(f"{what} {self.name!r}: update takes a function, not {function!r}")
         check_options(f"{what}.update", None, changes, known)
-        recipe = self._registry.at(self.name, self._ordinal).recipe
-        if recipe is None:
-            raise TypeError(f"{what} {self.name!r} is of an included server; update it there")
-        self._registry.change(self.name, self._ordinal, recipe(function, changes))
+
+        def altered(item: T) -> T:
+            if item.recipe is None:
+                raise TypeError(f"{what} {self.name!r} is of an included server; update it there")
+            made: T = item.recipe(function, changes)
+            return made
+
+        self._registry.change(self.name, self._tenure, altered)
 
 
 class ToolHandle(Handle[Tool]):

@@ -262,8 +262,8 @@ class Offers:
                     raise ValueError(f"{name!r} is marked twice; give one of them another name")
                 seen.add((id(registry), name))
             for registry, name, item, replace in additions:
-                ordinal = registry.add(name, item, replace=replace)
-                removals.append(partial(registry.discard, name, ordinal))
+                tenure = registry.add(name, item, replace=replace)
+                removals.append(partial(registry.discard, name, tenure))
         return removals
 
     # What there is

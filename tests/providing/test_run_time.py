@@ -1,12 +1,13 @@
 """What is offered can change while it is served: handles, names, threads, and who hears of it."""
 
+import inspect
 import threading
 from typing import Any
 
 import pytest
-from tests.providing.clients import CLIENTS, Client, Connect, hears, streams
+from tests.providing.clients import CLIENTS, PATIENCE, Client, Connect, hears, streams
 
-from toolhaft import Context, Server
+from toolhaft import Context, Server, tool
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
 
@@ -351,3 +352,53 @@ def test_threads_that_change_a_server_together_lose_nothing() -> None:
 def test_what_is_no_function_cannot_take_the_place_of_one() -> None:
     with pytest.raises(TypeError, match="tool 'add': update takes a function, not 3"):
         serving().tools["add"].update(3)  # type: ignore[arg-type]
+
+
+def test_what_replaced_something_outlives_it() -> None:
+    class Adding:
+        @tool
+        def add(self) -> None: ...
+
+    server = Server("changing", version="1")
+    inclusion = server.include(Adding())
+    with server.add_tool(add, replace=True) as first:
+        second = server.add_tool(subtract, name="add", replace=True)
+        inclusion.remove()
+    with pytest.raises(KeyError, match="there is no tool named 'add' any more"):
+        first.disable()
+
+    assert list(server.tools) == ["add"]
+    assert second.enabled
+
+
+async def test_updates_from_several_threads_are_all_kept() -> None:
+    """One waits in the middle of its update, while the other one begins."""
+    server = Server("changing", version="1")
+    handle = server.add_tool(add)
+    begun, other = threading.Event(), threading.Event()
+
+    class Slow:
+        """A function whose signature takes its time."""
+
+        @property
+        def __signature__(self) -> inspect.Signature:
+            begun.set()
+            other.wait(0.2)
+            return inspect.signature(subtract)
+
+        def __call__(self, a: int, b: int) -> int:
+            return a - b
+
+    def describe() -> None:
+        begun.wait(PATIENCE)
+        handle.update(description="Calculate.")
+        other.set()
+
+    thread = threading.Thread(target=describe)
+    thread.start()
+    handle.update(Slow(), title="Slow")
+    thread.join()
+
+    async with streams(server, stateless=True) as client:
+        (found,) = (await client.ask("tools/list"))["tools"]
+        assert (found["title"], found["description"]) == ("Slow", "Calculate.")

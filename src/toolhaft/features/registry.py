@@ -6,7 +6,7 @@ for what they have to offer then; their things stand behind the static ones.
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import UNSET
 
@@ -61,6 +61,17 @@ class Source(Protocol[C]):
         ...
 
 
+class Slot(NamedTuple, Generic[T]):
+    """A thing in its place."""
+
+    # Never given twice: what a cursor holds. What replaces something stands in its place.
+    ordinal: int
+    # Never given twice either: it tells the thing from those that had its name before and after.
+    # What is updated stays the same thing; what replaces it is another one.
+    tenure: int
+    item: T
+
+
 class Registry(Generic[T]):
     """Things by name, in the order of their registration."""
 
@@ -76,16 +87,16 @@ class Registry(Generic[T]):
         self._changed = changed
         # Shared by the registries of a server, so that what is added together appears together.
         self._lock: Any = threading.RLock() if lock is None else lock
-        # Each item with its ordinal, which is never given twice and is what a cursor holds.
-        self._items: dict[str, tuple[int, T]] = {}
+        self._items: dict[str, Slot[T]] = {}
         # Those that are disabled: nobody sees them, but their names are taken.
-        self._hidden: dict[str, tuple[int, T]] = {}
+        self._hidden: dict[str, Slot[T]] = {}
         # Those that have all that is here, and those of whom all is here.
         self._followers: list[Mirror[T]] = []
         self._mirrors: list[Mirror[T]] = []
         # Replaced as a whole, never altered.
         self.sources: tuple[Source[T], ...] = ()
         self._ordinal = 0
+        self._tenure = 0
         self._pages: dict[tuple[str, str | None], bytes] = {}
         self._version = 0
 
@@ -97,15 +108,15 @@ class Registry(Generic[T]):
         return bool(self._items or self._hidden or any(each.active for each in self.sources))
 
     def __iter__(self) -> Iterator[T]:
-        return iter([item for _, item in list(self._items.values())])
+        return iter([slot.item for slot in list(self._items.values())])
 
     def get(self, name: str) -> T | None:
         """The thing of this name."""
         found = self._items.get(name)
-        return None if found is None else found[1]
+        return None if found is None else found.item
 
     def add(self, name: str, item: T, *, replace: bool = False) -> int:
-        """Put it at the end, or in the place of the one it replaces, and tell its ordinal.
+        """Put it at the end, or in the place of the one it replaces, and tell its tenure.
 
         Raises:
             ValueError: the name is taken.
@@ -117,9 +128,11 @@ class Registry(Generic[T]):
             if self.is_taken(name):
                 for mirror in self._mirrors:
                     mirror.release(name)
-            ordinal = self._put(name, item)
+            self._tenure += 1
+            tenure = self._tenure
+            self._put(name, item, tenure)
         self._changed()
-        return ordinal
+        return tenure
 
     def check_free(self, name: str) -> None:
         """Can something be added under this name?
@@ -142,22 +155,21 @@ class Registry(Generic[T]):
         for follower in self._followers:
             follower.check(name)
 
-    def _put(self, name: str, item: T) -> int:
+    def _put(self, name: str, item: T, tenure: int) -> None:
         taken = self._items.get(name) or self._hidden.pop(name, None)
         if taken is None:
             self._ordinal += 1
-        ordinal = self._ordinal if taken is None else taken[0]
+        ordinal = self._ordinal if taken is None else taken.ordinal
         moved = taken is not None and name not in self._items
-        self._items[name] = (ordinal, item)
+        self._items[name] = Slot(ordinal, tenure, item)
         if moved:
             self._sort()
         self._altered(name)
-        return ordinal
 
     def names(self) -> list[str]:
         """All names, also of what is disabled."""
         with self._lock:
-            return sorted([*self._items, *self._hidden], key=lambda name: self._slot(name)[0])
+            return sorted([*self._items, *self._hidden], key=lambda name: self._slot(name).ordinal)
 
     def some_names(self) -> str:
         """The first few names, for a message to somebody who knows none of them."""
@@ -165,65 +177,61 @@ class Registry(Generic[T]):
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         return ", ".join(names[:_NAMED]) + more
 
-    def ordinal(self, name: str) -> int:
-        """What tells the place of this name from all others, before and after.
+    def tenure(self, name: str) -> int:
+        """What tells the thing of this name from all others, before and after.
 
         Raises:
             KeyError: there is none of this name.
         """
-        return self._slot(name)[0]
+        return self._slot(name).tenure
 
-    def at(self, name: str, ordinal: int) -> T:
-        """What stands at a place, enabled or not.
-
-        Raises:
-            KeyError: it was removed.
-        """
-        return self._slot(name, ordinal)[1]
-
-    def is_enabled(self, name: str, ordinal: int) -> bool:
+    def is_enabled(self, name: str, tenure: int) -> bool:
         """Can clients see it?
 
         Raises:
-            KeyError: it was removed.
+            KeyError: it was removed or replaced.
         """
-        self._slot(name, ordinal)
+        self._slot(name, tenure)
         return name in self._items
 
-    def change(self, name: str, ordinal: int, item: T) -> None:
-        """Put something else at a place; if it is disabled, it stays so.
+    def change(self, name: str, tenure: int, alter: Callable[[T], T]) -> None:
+        """Make another one of a thing, which stays where it is; if it is disabled, it stays so.
+
+        Args:
+            alter: called with the lock held, so that of two changes none is lost.
 
         Raises:
-            KeyError: what stood there was removed.
+            KeyError: it was removed or replaced.
         """
         with self._lock:
-            self._slot(name, ordinal)
-            (self._items if name in self._items else self._hidden)[name] = (ordinal, item)
+            slot = self._slot(name, tenure)
+            slots = self._items if name in self._items else self._hidden
+            slots[name] = slot._replace(item=alter(slot.item))
             self._altered(name)
         self._changed()
 
-    def hide(self, name: str, ordinal: int) -> None:
+    def hide(self, name: str, tenure: int) -> None:
         """Disable it, so that no client sees it; its place is kept.
 
         Raises:
-            KeyError: it was removed.
+            KeyError: it was removed or replaced.
         """
         with self._lock:
-            self._slot(name, ordinal)
+            self._slot(name, tenure)
             if name in self._hidden:
                 return
             self._hidden[name] = self._items.pop(name)
             self._altered(name)
         self._changed()
 
-    def show(self, name: str, ordinal: int) -> None:
+    def show(self, name: str, tenure: int) -> None:
         """Enable it again, where it stood.
 
         Raises:
-            KeyError: it was removed.
+            KeyError: it was removed or replaced.
         """
         with self._lock:
-            self._slot(name, ordinal)
+            self._slot(name, tenure)
             if name in self._items:
                 return
             self._items[name] = self._hidden.pop(name)
@@ -231,14 +239,14 @@ class Registry(Generic[T]):
             self._altered(name)
         self._changed()
 
-    def remove(self, name: str, ordinal: int | None = None) -> None:
+    def remove(self, name: str, tenure: int | None = None) -> None:
         """Take it away.
 
         Raises:
-            KeyError: there is none of this name, or, with an ordinal, not any more.
+            KeyError: there is none of this name, or, with a tenure, not any more.
         """
         with self._lock:
-            self._slot(name, ordinal)
+            self._slot(name, tenure)
             if any(mirror.has(name) for mirror in self._mirrors):
                 raise ValueError(
                     f"the {self._what} {name!r} is of an included server; remove it there, or "
@@ -249,11 +257,11 @@ class Registry(Generic[T]):
             self._altered(name)
         self._changed()
 
-    def discard(self, name: str, ordinal: int) -> None:
-        """Take it away if it is still there."""
+    def discard(self, name: str, tenure: int) -> None:
+        """Take it away if it is still there, and not what replaced it."""
         with self._lock:
             found = self._items.get(name) or self._hidden.get(name)
-            if found is not None and found[0] == ordinal:
+            if found is not None and found.tenure == tenure:
                 self.remove(name)
 
     def attend(self, source: Source[T]) -> None:
@@ -279,15 +287,17 @@ class Registry(Generic[T]):
                 return found
         return None
 
-    def _slot(self, name: str, ordinal: int | None = None) -> tuple[int, T]:
+    def _slot(self, name: str, tenure: int | None = None) -> Slot[T]:
         found = self._items.get(name) or self._hidden.get(name)
-        if found is None or ordinal not in (None, found[0]):
-            gone = "" if ordinal is None else " any more: it was removed"
+        if found is None or tenure not in (None, found.tenure):
+            gone = "" if tenure is None else " any more: it was removed"
+            if found is not None:
+                gone += " or replaced"
             raise KeyError(f"there is no {self._what} named {name!r}{gone}")
         return found
 
     def _sort(self) -> None:
-        self._items = dict(sorted(self._items.items(), key=lambda entry: entry[1][0]))
+        self._items = dict(sorted(self._items.items(), key=lambda entry: entry[1].ordinal))
 
     def page(self, call: Exchange, build: Callable[[list[T], Revision], PagedResult]) -> Outcome:
         """One page of the list, encoded for the caller, and kept until something changes."""
@@ -378,9 +388,12 @@ class Registry(Generic[T]):
                 self._items.pop(name, None)
                 self._hidden.pop(name, None)
             elif name in self._hidden:
-                self._hidden[name] = (self._hidden[name][0], item)
+                self._hidden[name] = self._hidden[name]._replace(item=item)
+            elif name in self._items:
+                self._items[name] = self._items[name]._replace(item=item)
             else:
-                self._put(name, item)
+                self._tenure += 1
+                self._put(name, item, self._tenure)
                 return
             self._altered(name)
 
@@ -404,11 +417,11 @@ class Registry(Generic[T]):
         entries = list(self._items.values())
         if cursor is not None:
             last, _ = self._read_cursor(cursor)
-            entries = [entry for entry in entries if entry[0] > last]
+            entries = [entry for entry in entries if entry.ordinal > last]
         if self._page_size is None or len(entries) <= self._page_size:
-            return [item for _, item in entries], None
+            return [entry.item for entry in entries], None
         entries = entries[: self._page_size]
-        return [item for _, item in entries], f"{self._what}-{entries[-1][0]:x}"
+        return [entry.item for entry in entries], f"{self._what}-{entries[-1].ordinal:x}"
 
     def _read_cursor(self, cursor: str) -> tuple[int, int]:
         """Behind which ordinal, and where among what sources gave, the next page begins. Nothing
@@ -462,7 +475,7 @@ class Mirror(Generic[T]):
         """Something else has this name here from now on."""
         self._taken -= {each for each in self._taken if self._rename(each) == name}
 
-    def refresh(self, name: str, slot: tuple[int, T] | None) -> None:
+    def refresh(self, name: str, slot: Slot[T] | None) -> None:
         """What has this name there is another one now, or gone. What has been added here meanwhile
         under the same name stays."""
         joined = self._rename(name)
@@ -472,7 +485,7 @@ class Mirror(Generic[T]):
                 self._mine.reflect(joined, None)
         elif name in self._taken or not self._mine.is_taken(joined):
             self._taken.add(name)
-            self._mine.reflect(joined, self._under(joined, slot[1]))
+            self._mine.reflect(joined, self._under(joined, slot.item))
 
     def empty(self) -> None:
         """Give back all that was taken over."""
