@@ -306,9 +306,10 @@ class Registry(Generic[T]):
         key = (revision.date, cursor)
         page = self._pages.get(key)
         if page is None:
+            # Before anything is looked at that may change meanwhile.
+            version = self._version
             if self.sources and any(source.active for source in self.sources):
                 return self._asked(call, cursor, build)
-            version = self._version
             items, after = self._slice(cursor)
             result = build(items, revision)
             if after is not None:
