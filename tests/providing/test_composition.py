@@ -530,3 +530,37 @@ def test_a_server_with_a_name_that_is_taken_further_out_is_not_included() -> Non
     with pytest.raises(ValueError, match="a server that includes this one has 'own' already"):
         middle.include(inner)
     assert (list(middle.tools), list(server.tools)) == ([], ["own"])
+
+
+async def test_what_is_disabled_here_stays_so_whatever_happens_there() -> None:
+    other = git()
+    other.add_tool(lambda: "", name="diff")
+    server = including(other)
+    here, there = server.tools["git_log"], other.tools["log"]
+    here.disable()
+    there.disable()
+    there.enable()
+    async with streams(server, stateless=True) as client:
+        hidden = await names(client)
+        there.disable()
+        here.enable()
+        hidden_there = await names(client), here.enabled
+        there.enable()
+
+        assert hidden == ["own", "git_diff"]
+        assert hidden_there == (["own", "git_diff"], False)
+        assert (await names(client), here.enabled) == (["own", "git_log", "git_diff"], True)
+
+
+async def test_what_is_disabled_when_it_is_included_is_seen_when_it_is_enabled() -> None:
+    other = git()
+    other.add_tool(lambda: "", name="diff")
+    other.tools["log"].disable()
+    outer = Server("outer", version="1")
+    outer.include(including(other), prefix="m")
+    async with streams(outer, stateless=True) as client:
+        before = await names(client)
+        other.tools["log"].enable()
+
+        assert before == ["m_own", "m_git_diff"]
+        assert await names(client) == ["m_own", "m_git_log", "m_git_diff"]

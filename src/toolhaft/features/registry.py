@@ -70,6 +70,14 @@ class Slot(NamedTuple, Generic[T]):
     # What is updated stays the same thing; what replaces it is another one.
     tenure: int
     item: T
+    # By whom it is hidden: by somebody here, by the included server that has it, or by both.
+    is_disabled: bool = False
+    is_withheld: bool = False
+
+    @property
+    def is_seen(self) -> bool:
+        """Can clients see it?"""
+        return not (self.is_disabled or self.is_withheld)
 
 
 class Registry(Generic[T]):
@@ -88,7 +96,8 @@ class Registry(Generic[T]):
         # Shared by the registries of a server, so that what is added together appears together.
         self._lock: Any = threading.RLock() if lock is None else lock
         self._items: dict[str, Slot[T]] = {}
-        # Those that are disabled: nobody sees them, but their names are taken.
+        # Those that are disabled, here or where they are from: nobody sees them, but their names
+        # are taken.
         self._hidden: dict[str, Slot[T]] = {}
         # Those that have all that is here, and those of whom all is here.
         self._followers: list[Mirror[T]] = []
@@ -156,15 +165,23 @@ class Registry(Generic[T]):
             follower.check(name)
 
     def _put(self, name: str, item: T, tenure: int) -> None:
-        taken = self._items.get(name) or self._hidden.pop(name, None)
+        taken = self._found(name)
         if taken is None:
             self._ordinal += 1
         ordinal = self._ordinal if taken is None else taken.ordinal
-        moved = taken is not None and name not in self._items
-        self._items[name] = Slot(ordinal, tenure, item)
-        if moved:
+        self._place(name, Slot(ordinal, tenure, item))
+
+    def _place(self, name: str, slot: Slot[T]) -> None:
+        """Have it among those that are seen, or among the others. Called with the lock held."""
+        seen, hidden = self._items, self._hidden
+        slots, others = (seen, hidden) if slot.is_seen else (hidden, seen)
+        slots[name] = slot
+        if others.pop(name, None) is not None and slot.is_seen:
             self._sort()
         self._altered(name)
+
+    def _found(self, name: str) -> Slot[T] | None:
+        return self._items.get(name) or self._hidden.get(name)
 
     def names(self) -> list[str]:
         """All names, also of what is disabled."""
@@ -191,8 +208,7 @@ class Registry(Generic[T]):
         Raises:
             KeyError: it was removed or replaced.
         """
-        self._slot(name, tenure)
-        return name in self._items
+        return self._slot(name, tenure).is_seen
 
     def change(self, name: str, tenure: int, alter: Callable[[T], T]) -> None:
         """Make another one of a thing, which stays where it is; if it is disabled, it stays so.
@@ -205,9 +221,7 @@ class Registry(Generic[T]):
         """
         with self._lock:
             slot = self._slot(name, tenure)
-            slots = self._items if name in self._items else self._hidden
-            slots[name] = slot._replace(item=alter(slot.item))
-            self._altered(name)
+            self._place(name, slot._replace(item=alter(slot.item)))
         self._changed()
 
     def hide(self, name: str, tenure: int) -> None:
@@ -217,26 +231,23 @@ class Registry(Generic[T]):
             KeyError: it was removed or replaced.
         """
         with self._lock:
-            self._slot(name, tenure)
-            if name in self._hidden:
+            slot = self._slot(name, tenure)
+            if slot.is_disabled:
                 return
-            self._hidden[name] = self._items.pop(name)
-            self._altered(name)
+            self._place(name, slot._replace(is_disabled=True))
         self._changed()
 
     def show(self, name: str, tenure: int) -> None:
-        """Enable it again, where it stood.
+        """Enable it again, where it stood. It is seen if it is enabled where it is from, too.
 
         Raises:
             KeyError: it was removed or replaced.
         """
         with self._lock:
-            self._slot(name, tenure)
-            if name in self._items:
+            slot = self._slot(name, tenure)
+            if not slot.is_disabled:
                 return
-            self._items[name] = self._hidden.pop(name)
-            self._sort()
-            self._altered(name)
+            self._place(name, slot._replace(is_disabled=False))
         self._changed()
 
     def remove(self, name: str, tenure: int | None = None) -> None:
@@ -260,7 +271,7 @@ class Registry(Generic[T]):
     def discard(self, name: str, tenure: int) -> None:
         """Take it away if it is still there, and not what replaced it."""
         with self._lock:
-            found = self._items.get(name) or self._hidden.get(name)
+            found = self._found(name)
             if found is not None and found.tenure == tenure:
                 self.remove(name)
 
@@ -288,7 +299,7 @@ class Registry(Generic[T]):
         return None
 
     def _slot(self, name: str, tenure: int | None = None) -> Slot[T]:
-        found = self._items.get(name) or self._hidden.get(name)
+        found = self._found(name)
         if found is None or tenure not in (None, found.tenure):
             gone = "" if tenure is None else " any more: it was removed"
             if found is not None:
@@ -372,8 +383,8 @@ class Registry(Generic[T]):
         mirror = Mirror(self, rename, under)
         self._mirrors.append(mirror)
         other._followers.append(mirror)
-        for name, slot in other._items.items():
-            mirror.refresh(name, slot)
+        for name in other.names():
+            mirror.refresh(name, other._found(name))
 
         def end() -> None:
             other._followers.remove(mirror)
@@ -382,20 +393,21 @@ class Registry(Generic[T]):
 
         return end
 
-    def reflect(self, name: str, item: T | None) -> None:
-        """Take over what another registry has under this name, or no longer has."""
+    def reflect(self, name: str, item: T, *, is_withheld: bool) -> None:
+        """Take over what another registry has under this name; what is disabled here stays so."""
         with self._lock:
-            if item is None:
-                self._items.pop(name, None)
-                self._hidden.pop(name, None)
-            elif name in self._hidden:
-                self._hidden[name] = self._hidden[name]._replace(item=item)
-            elif name in self._items:
-                self._items[name] = self._items[name]._replace(item=item)
-            else:
+            slot = self._found(name)
+            if slot is None:
+                self._ordinal += 1
                 self._tenure += 1
-                self._put(name, item, self._tenure)
-                return
+                slot = Slot(self._ordinal, self._tenure, item)
+            self._place(name, slot._replace(item=item, is_withheld=is_withheld))
+
+    def forgo(self, name: str) -> None:
+        """Give back what was taken over, and is there no more."""
+        with self._lock:
+            self._items.pop(name, None)
+            self._hidden.pop(name, None)
             self._altered(name)
 
     def is_taken(self, name: str) -> bool:
@@ -412,7 +424,7 @@ class Registry(Generic[T]):
         """Something is there, is another one or is gone. Called with the lock held."""
         self.forget_pages()
         for follower in self._followers:
-            follower.refresh(name, self._items.get(name))
+            follower.refresh(name, self._found(name))
 
     def _slice(self, cursor: str | None) -> tuple[list[T], str | None]:
         entries = list(self._items.values())
@@ -477,16 +489,17 @@ class Mirror(Generic[T]):
         self._taken -= {each for each in self._taken if self._rename(each) == name}
 
     def refresh(self, name: str, slot: Slot[T] | None) -> None:
-        """What has this name there is another one now, or gone. What has been added here meanwhile
-        under the same name stays."""
+        """What has this name there is another one now, or hidden, or gone. What has been added
+        here meanwhile under the same name stays."""
         joined = self._rename(name)
         if slot is None:
             if name in self._taken:
                 self._taken.remove(name)
-                self._mine.reflect(joined, None)
+                self._mine.forgo(joined)
         elif name in self._taken or not self._mine.is_taken(joined):
             self._taken.add(name)
-            self._mine.reflect(joined, self._under(joined, slot.item))
+            item = self._under(joined, slot.item)
+            self._mine.reflect(joined, item, is_withheld=not slot.is_seen)
 
     def empty(self) -> None:
         """Give back all that was taken over."""
