@@ -172,6 +172,8 @@ async def test_a_function_binds_by_name_and_its_defaults_hold() -> None:
         (lambda: Arg("x", str, items=Arg()), "Arg('x'): items is for a list"),
         (lambda: Arg("x", list, items=int), "Arg('x'): items must be an Arg"),  # type: ignore[arg-type]
         (lambda: Arg("x", list, properties=[]), "Arg('x'): properties is for a dict"),
+        (lambda: Arg("x", dict, properties=5), "Arg('x'): properties must be a list"),  # type: ignore[arg-type]
+        (lambda: Arg("x", optional="no"), "Arg('x'): optional must be True or False, not 'no'"),  # type: ignore[arg-type]
         (lambda: Arg("x", dict, properties=[Arg()]), "Arg('x'): properties: item 0 has no name"),
         (
             lambda: Arg("x", dict, properties=[Arg("a"), Arg("a")]),
@@ -192,6 +194,7 @@ def test_an_argument_that_is_none_is_refused_by_its_name(make: Any, words: str) 
     [
         (everything, {"args": ["x"]}, "tool 'everything': args: item 0 is no Arg, but 'x'"),
         (everything, {"args": "x"}, "tool 'everything': args must be a list"),
+        (everything, {"args": 5}, "tool 'everything': args must be a list"),
         (everything, {"args": {"x": str}}, "tool 'everything': args must be a list"),
         (everything, {"args": [Arg()]}, "tool 'everything': args: item 0 has no name"),
         (everything, {"args": [Arg("x"), Arg("x")]}, "tool 'everything': args: there are two"),

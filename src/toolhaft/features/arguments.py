@@ -66,21 +66,23 @@ class Arg:
             raise TypeError(f"{what}: a name is a str that is not empty")
         if not (description is None or isinstance(description, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{what}: description must be a str, not {description!r}")
+        if not isinstance(optional, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{what}: optional must be True or False, not {optional!r}")
         self.name = name
         self.type = _json_type(type, what)
         self.description = description
         self.optional = optional
         self._enum = None if enum is None else _values(enum, self.type, what)
         self._items = items
-        self._properties = None if properties is None else tuple(properties)
         if items is not None and self.type != "array":
             raise ValueError(f"{what}: items is for a list, and this is of type {self.type}")
         if not (items is None or isinstance(items, Arg)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{what}: items must be an Arg, as in items=Arg(type=int)")
         if properties is not None and self.type != "object":
             raise ValueError(f"{what}: properties is for a dict, and this is of type {self.type}")
-        if self._properties is not None:
-            _check_named(self._properties, f"{what}: properties")
+        if properties is not None:
+            _check_named(properties, f"{what}: properties")
+        self._properties = None if properties is None else tuple(properties)
 
     def schema(self) -> Schema:
         """The argument as JSON Schema."""
@@ -129,7 +131,7 @@ def _members(arguments: Sequence[Arg]) -> Schema:
 
 
 def _check_named(arguments: Sequence[Arg], what: str) -> None:
-    if isinstance(arguments, str | Mapping):
+    if isinstance(arguments, str) or not isinstance(arguments, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f'{what} must be a list, as in [Arg("pattern", str, "what to look for")]')
     seen: set[str] = set()
     for number, arg in enumerate(arguments):
