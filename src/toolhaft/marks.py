@@ -39,6 +39,7 @@ class Mark:
 class Marked(NamedTuple):
     """A mark, and the method of the object that has it."""
 
+    attribute: str
     kind: Kind
     function: Callable[..., Any]
     options: dict[str, Any]
@@ -109,7 +110,7 @@ def marks_of(provider: object) -> Iterator[Marked]:
         if isinstance(value, Mark):
             function = getattr(provider, name)
             bound = function.function if isinstance(function, Mark) else function
-            yield Marked(value.kind, bound, value.options, value.uri)
+            yield Marked(name, value.kind, bound, value.options, value.uri)
 
 
 def _is_wrapper(value: object) -> bool:

@@ -202,8 +202,10 @@ class Offers:
         called = type(provider).__name__
         if isinstance(provider, type):
             raise TypeError(f"include takes an instance: {provider.__name__}(), not the class")
-        hooks = hooks_of(provider, context=self._context, inline=not thread)
-        additions = [self._marked(mark, prefix, hooks) for mark in marks_of(provider)]
+        marks = list(marks_of(provider))
+        marked = {mark.attribute for mark in marks}
+        hooks = hooks_of(provider, marked, context=self._context, inline=not thread)
+        additions = [self._marked(mark, prefix, hooks) for mark in marks]
         sources = self._sources(hooks, prefix, called, thread=thread)
         _check_handlers(hooks, additions, called)
         if not additions and not sources:

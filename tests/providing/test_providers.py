@@ -1045,3 +1045,25 @@ async def test_a_parameter_with_a_default_is_for_a_context_if_it_is_called_so(
     provider = types.SimpleNamespace(tools=tools, call_tool=lambda name, arguments: name)
 
     assert (await ask(including(provider), "tools/list"))["cacheScope"] == scope
+
+
+async def test_a_marked_method_is_what_its_mark_says_whatever_its_name() -> None:
+    class Workshop:
+        @tool
+        def tools(self, drawer: int) -> str:
+            return f"hammer of {drawer}"
+
+        @tool
+        def templates(self) -> str:
+            return "letter"
+
+        @prompt
+        def call_tool(self) -> str:
+            return "call it"
+
+    server = including(Workshop())
+    called = await ask(server, "tools/call", name="tools", arguments={"drawer": 1})
+
+    assert called["content"][0]["text"] == "hammer of 1"
+    assert list(server.tools) == ["tools", "templates"]
+    assert list(server.prompts) == ["call_tool"]

@@ -2,7 +2,7 @@
 handlers, which decide for themselves."""
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from ..errors import shown
@@ -93,15 +93,20 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def hooks_of(provider: object, *, context: MakeContext, inline: bool) -> dict[str, Hook]:
+def hooks_of(
+    provider: object, marked: Set[str], *, context: MakeContext, inline: bool
+) -> dict[str, Hook]:
     """The methods of an object by which it provides.
+
+    Args:
+        marked: methods that are what their mark says, whatever they are called.
 
     Raises:
         TypeError: one of them does not take what it is given.
     """
     found: dict[str, Hook] = {}
     for name, parameters in _PARAMETERS.items():
-        method = getattr(provider, name, None)
+        method = None if name in marked else getattr(provider, name, None)
         if method is None or getattr(method, "__func__", None) is ResourceProvider.templates:
             continue
         what = f"{_called(provider)}.{name}"
