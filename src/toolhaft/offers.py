@@ -237,7 +237,7 @@ class Offers:
             "tools": (self.tools.registry, making.tools),
             "prompts": (self.prompts.registry, making.prompts),
             "resources": (self.resources.direct, making.resources),
-            "templates": (self.resources.templates, making.resources),
+            "templates": (self.resources.templates, making.templates),
         }
         found: list[tuple[Registry[Any], Source[Any]]] = []
         for name, (registry, make) in makers.items():

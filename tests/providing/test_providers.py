@@ -1067,3 +1067,22 @@ async def test_a_marked_method_is_what_its_mark_says_whatever_its_name() -> None
     assert called["content"][0]["text"] == "hammer of 1"
     assert list(server.tools) == ["tools", "templates"]
     assert list(server.prompts) == ["call_tool"]
+
+
+@pytest.mark.parametrize(
+    ("name", "uri", "words"),
+    [
+        ("resources", "book://{id}", "resources lists 'book://{id}', a template; list it in temp"),
+        ("templates", "book://one", "templates lists 'book://one', no template; list it in resou"),
+    ],
+)
+async def test_a_uri_in_the_wrong_list_is_refused(
+    name: str, uri: str, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    library = types.SimpleNamespace(read_resource=lambda uri: uri)
+    setattr(library, name, lambda: [ResourceInfo(uri)])
+    method = "resources/list" if name == "resources" else "resources/templates/list"
+    refused = await ask(including(library), method)
+
+    assert refused["code"] == -32603
+    assert words in caplog.text

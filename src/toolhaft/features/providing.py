@@ -225,28 +225,46 @@ class Making:
         return Listed(hook, PromptInfo, make)
 
     def resources(self, hook: Hook, handler: Hook) -> Listed[ResourceInfo, Resource]:
-        """The resources of an object, or its templates."""
+        """The resources of an object."""
 
         def make(info: ResourceInfo) -> tuple[str, Resource]:
-            resource = Resource(
-                _nothing,
-                self._prefix.uri(info.uri),
-                name=info.uri if info.name is None else info.name,
-                ready=self._ready,
-                title=info.title,
-                description=info.description,
-                mime_type=info.mime_type,
-                size=info.size,
-                icons=info.icons,
-                annotations=info.annotations,
-                meta=info.meta,
-                custom=Custom(handler, is_whole=False),
-                is_whole=False,
-                unknown=self._prefix.length,
-            )
+            resource = self._resource(info, handler)
+            if resource.template is not None:
+                uri = shown(info.uri)
+                raise ValueError(f"{hook.what} lists {uri}, a template; list it in templates()")
             return key_of(resource.uri), resource
 
         return Listed(hook, ResourceInfo, make)
+
+    def templates(self, hook: Hook, handler: Hook) -> Listed[ResourceInfo, Resource]:
+        """The templates of an object."""
+
+        def make(info: ResourceInfo) -> tuple[str, Resource]:
+            resource = self._resource(info, handler)
+            if resource.template is None:
+                uri = shown(info.uri)
+                raise ValueError(f"{hook.what} lists {uri}, no template; list it in resources()")
+            return key_of(resource.uri), resource
+
+        return Listed(hook, ResourceInfo, make)
+
+    def _resource(self, info: ResourceInfo, handler: Hook) -> Resource:
+        return Resource(
+            _nothing,
+            self._prefix.uri(info.uri),
+            name=info.uri if info.name is None else info.name,
+            ready=self._ready,
+            title=info.title,
+            description=info.description,
+            mime_type=info.mime_type,
+            size=info.size,
+            icons=info.icons,
+            annotations=info.annotations,
+            meta=info.meta,
+            custom=Custom(handler, is_whole=False),
+            is_whole=False,
+            unknown=self._prefix.length,
+        )
 
 
 # These stand where there is no function, for a handler answers. Without a docstring, which would
