@@ -6,7 +6,7 @@ for what they have to offer then; their things stand behind the static ones.
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import UNSET
 
@@ -17,6 +17,7 @@ from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
 from ..types.wire import PagedResult
+from .slots import Slot
 
 T = TypeVar("T")
 C = TypeVar("C", covariant=True)
@@ -59,25 +60,6 @@ class Source(Protocol[C]):
     async def find(self, exchange: Exchange, name: str, /) -> C | None:
         """The thing of this name, if it has it now."""
         ...
-
-
-class Slot(NamedTuple, Generic[T]):
-    """A thing in its place."""
-
-    # Never given twice: what a cursor holds. What replaces something stands in its place.
-    ordinal: int
-    # Never given twice either: it tells the thing from those that had its name before and after.
-    # What is updated stays the same thing; what replaces it is another one.
-    tenure: int
-    item: T
-    # By whom it is hidden: by somebody here, by the included server that has it, or by both.
-    is_disabled: bool = False
-    is_withheld: bool = False
-
-    @property
-    def is_seen(self) -> bool:
-        """Can clients see it?"""
-        return not (self.is_disabled or self.is_withheld)
 
 
 class Registry(Generic[T]):
