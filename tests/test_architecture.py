@@ -40,9 +40,9 @@ LARGEST = {
     "words": 800,
     "schema": 2500,
     "protocol": 2000,
-    "features": 3500,
+    "features": 4400,
     "runtime": 4000,
-    "face": 1200,
+    "face": 1800,
 }
 EDGES = {"auth", "ext", "testing", "cli"}
 DEPENDENCIES = {"msgspec"}
@@ -76,7 +76,7 @@ IMPORTED_LATER = {
     ("server.py", "run", ".run"),
     ("server.py", "serve", ".run"),
     ("server.py", "handle", ".run"),
-    ("server.py", "_gate", ".runtime.gate"),
+    ("offers.py", "_gate", ".runtime.gate"),
     ("server.py", "_lifespan", ".runtime.lifespan"),
 }
 

@@ -322,6 +322,61 @@ def test_the_table_of_options_is_complete() -> None:
         assert sorted(shown) == sorted(options), path
 
 
+async def test_marked() -> None:
+    counting = Asking("marked")
+
+    assert await counting.text("count", by=2) == "2"
+    assert (await counting.contents("counter://value"))["text"] == "2"
+    assert await counting.prompt("ask", goal="5") == [("user", "Call `count` until it says 5.")]
+
+
+async def test_advanced() -> None:
+    crypto = Asking("advanced")
+
+    assert await crypto.text("encode", text="a") == "YQ=="
+    assert (await crypto.text("hash", text="a")).startswith("ca978112ca1b")
+    assert await crypto.text("hash", text="a", algorithm="md5") == (
+        "0cc175b9c0f1b6a831c399e269772661"
+    )
+    assert (await crypto.call("hash", text="a", algorithm="crc"))["isError"]
+
+
+async def test_explicit() -> None:
+    search = Asking("explicit")
+    tool = await search.tool("search")
+
+    assert list(tool["inputSchema"]["properties"]) == ["pattern", "mode", "lines", "where"]
+    assert tool["inputSchema"]["required"] == ["pattern"]
+    assert await search.text("search", pattern="x", lines=[1]) == "x plain [1] None"
+    assert (await search.text("search", pattern="x", lines=["a"])).endswith(
+        'lines[0]: expected an integer, got "a"'
+    )
+
+
+async def test_composed() -> None:
+    everything = Asking("composed")
+
+    assert await everything.text("git_log") == "10 commits"
+    assert (await everything.contents("git+repo://head"))["text"] == "main"
+
+
+async def test_messages() -> None:
+    assert await load("messages").ping() == "answered: {}"
+
+
+async def test_handles() -> None:
+    changing = Asking("handles")
+    said = [await changing.text("teach", word="hello"), await changing.text("hello")]
+    await changing.text("quiet", on=True)
+    refused = await changing.call("shout", text="a")
+    await changing.text("quiet", on=False)
+
+    assert said == ["call hello", "hello"]
+    assert await changing.text("teach", word="hello") == "hello is known already"
+    assert refused["code"] == -32602
+    assert await changing.text("shout", text="a") == "A!"
+
+
 async def test_generators() -> None:
     steps = Asking("generators")
 

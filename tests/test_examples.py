@@ -44,8 +44,12 @@ def test_there_is_no_example_that_is_not_tested() -> None:
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == {
         "birds.py",
         "cart.py",
+        "crypto.py",
         "demo.py",
         "everything.py",  # in tests/conformance
+        "factorial.py",  # these three in tests/providing
+        "files.py",
+        "notes.py",
         "try_demo.py",
         "weather.py",
     }
@@ -113,7 +117,7 @@ def load(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["weather", "cart"])
+@pytest.mark.parametrize("name", ["weather", "crypto", "cart"])
 def test_the_services_serve_http_when_they_are_run_as_scripts(name: str) -> None:
     with subprocess.Popen(
         [sys.executable, f"examples/{name}.py"],
@@ -142,7 +146,7 @@ def test_the_services_serve_http_when_they_are_run_as_scripts(name: str) -> None
 
     assert process.returncode == 0
     assert result["serverInfo"]["name"] == name
-    assert session
+    assert (session is None) == (name == "crypto")
 
 
 async def weather_client(revision: str) -> Any:
@@ -317,3 +321,64 @@ async def test_what_the_cart_refuses(tool: str, arguments: dict[str, Any], told:
 
     assert answer.json["result"]["isError"]
     assert answer.text == told
+
+
+# Crypto, which answers its list and its calls itself
+
+
+async def crypto(revision: str) -> Any:
+    app = load("crypto").server.asgi(sessions="stateless")
+    if revision == "2026-07-28":
+        return StatelessClient(app)
+    client = SessionClient(app, revision=revision)
+    await client.shake()
+    return client
+
+
+EVERY = [*SESSIONS, "2026-07-28"]
+
+
+@pytest.mark.parametrize("revision", EVERY)
+async def test_crypto_lists_what_it_says(revision: str) -> None:
+    listed = (await (await crypto(revision)).ask("tools/list")).json["result"]["tools"]
+
+    assert [tool["name"] for tool in listed] == ["hash_text", "base64"]
+    assert listed[0]["inputSchema"]["required"] == ["text"]
+    assert listed[0]["inputSchema"]["properties"]["algorithm"]["default"] == "sha256"
+
+
+@pytest.mark.parametrize("revision", EVERY)
+async def test_crypto_does_what_it_is_asked(revision: str) -> None:
+    client = await crypto(revision)
+    answers = [
+        await client.tool("hash_text", text="hello"),
+        await client.tool("hash_text", text="hello", algorithm="md5"),
+        await client.tool("base64", text="hello"),
+        await client.tool("base64", text="aGVsbG8=", operation="decode"),
+    ]
+
+    assert [answer.text for answer in answers] == [
+        "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+        "5d41402abc4b2a76b9719d911017c592",
+        "aGVsbG8=",
+        "hello",
+    ]
+
+
+async def test_crypto_says_what_is_wrong() -> None:
+    client = await crypto("2026-07-28")
+    misfit = await client.tool("base64", text="x", operation="melt")
+    broken = await client.tool("base64", text="x", operation="decode")
+    unknown = await client.tool("melt", text="x")
+
+    assert misfit.text == (
+        'invalid arguments for base64:\noperation: must be one of "encode", "decode", got "melt"'
+    )
+    assert (broken.json["result"]["isError"], unknown.code) == (True, -32602)
+    assert broken.text.startswith("this is not Base64 of a text")
+
+
+async def test_crypto_begins_no_session() -> None:
+    client = await crypto("2025-11-25")
+
+    assert client.session is None

@@ -13,6 +13,7 @@ from .errors import (
     ToolError,
     Unauthorized,
 )
+from .features.arguments import Arg
 from .features.asking import (
     Accepted,
     Ask,
@@ -32,12 +33,16 @@ from .features.content import Audio, Contents, Embedded, File, Image, Link, Resu
 from .features.context import Client, Context
 from .features.depends import Depends, Header
 from .features.forms import Titles
+from .features.infos import PromptInfo, ResourceInfo, ToolInfo
 from .features.keeping import SessionData
 from .features.messages import Message, assistant, user
 from .features.parameters import Unsafe
 from .features.prompts import PromptResult
+from .features.providing import PromptProvider, ResourceProvider, ToolProvider
 from .features.resources import Cache
+from .handles import Inclusion, PromptHandle, ResourceHandle, ToolHandle
 from .listener import Listener
+from .marks import prompt, resource, tool
 from .protocol.limits import Limits
 from .server import Server
 from .types.asking import Root, ToolUse
@@ -45,6 +50,7 @@ from .types.wire import Icon
 
 __all__ = [
     "Accepted",
+    "Arg",
     "Ask",
     "Audio",
     "Cache",
@@ -62,6 +68,7 @@ __all__ = [
     "Header",
     "Icon",
     "Image",
+    "Inclusion",
     "InputRequired",
     "InternalError",
     "InvalidParams",
@@ -75,8 +82,14 @@ __all__ = [
     "MissingCapability",
     "NotFound",
     "PromptError",
+    "PromptHandle",
+    "PromptInfo",
+    "PromptProvider",
     "PromptResult",
     "ResourceError",
+    "ResourceHandle",
+    "ResourceInfo",
+    "ResourceProvider",
     "Result",
     "Root",
     "Roots",
@@ -89,9 +102,15 @@ __all__ = [
     "Titles",
     "ToolAnswer",
     "ToolError",
+    "ToolHandle",
+    "ToolInfo",
+    "ToolProvider",
     "ToolUse",
     "Unauthorized",
     "Unsafe",
     "assistant",
+    "prompt",
+    "resource",
+    "tool",
     "user",
 ]

@@ -44,6 +44,22 @@ class Dispatch:
             raise MethodNotFound(f"this server does not offer {shown(exchange.method)}")
         if self._middleware:
             return self._through(handler)(exchange)
+        if self._lifespan is None:
+            return handler(exchange)
+        return self.enter(exchange, handler)
+
+    @property
+    def has_middleware(self) -> bool:
+        """Does anything stand around the handlers?"""
+        return bool(self._middleware)
+
+    @property
+    def has_lifespan(self) -> bool:
+        """May calls have to wait?"""
+        return self._lifespan is not None
+
+    def enter(self, exchange: Exchange, handler: Handler) -> Outcome:
+        """The outcome of a handler, once the lifespan has begun."""
         lifespan = self._lifespan
         if lifespan is None or lifespan.entered or exchange.method in _AT_ONCE:
             return handler(exchange)

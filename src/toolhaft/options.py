@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 from msgspec import Struct
 
+from .features.arguments import Arg
 from .features.resources import Cache
 from .protocol.ports import Guard
 from .types.content import Annotations
@@ -39,6 +40,7 @@ class ToolOptions(_Options, total=False):
     open_world: bool | None
     category: str | None
     tags: Sequence[str]
+    args: Sequence[Arg] | None
     input_schema: dict[str, Json] | None
     output_schema: dict[str, Json] | None
     strict: bool

@@ -1,7 +1,7 @@
 """`Server`: what an author writes tools, resources and prompts on.
 
 asyncio takes as long to import as all the rest together. So what needs it is imported when it
-serves, in five functions here, and logging when there is something to log.
+serves, in four functions here, and logging when there is something to log.
 """
 
 import os
@@ -13,26 +13,16 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 
 from msgspec import UNSET
 
+from .composing import Lifespans, Mount
 from .dispatch import Dispatch
-from .features.authoring import (
-    check_bounds,
-    check_cache,
-    check_options,
-    check_settings,
-    name_of,
-    text_of,
-    version_of,
-)
-from .features.calling import Callee
-from .features.changes import Changes
-from .features.completion import Completions
+from .features.arguments import Arg
+from .features.authoring import check_options, check_settings, text_of, version_of
 from .features.context import Context
+from .features.joining import Prefix
 from .features.lifecycle import Lifecycle
-from .features.prompts import Prompt, Prompts
-from .features.registry import Registry
-from .features.resources import Cache, Resource, Resources, key_of
-from .features.signature import Signature
-from .features.tools import Tool, ToolDetails, Tools, hints
+from .features.resources import Cache
+from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandle
+from .offers import Offers
 from .options import (
     ASGI,
     HttpOptions,
@@ -46,14 +36,14 @@ from .options import (
 from .protocol.calls import Exchange, Handler, Middleware
 from .protocol.framing import FramingName
 from .protocol.handshake import Session
-from .protocol.interests import ListChange, ListKind, ResourceChange
+from .protocol.interests import ResourceChange
 from .protocol.limits import Limits
-from .protocol.ports import Bus, Gate, LifespanState, Reader, Store, Writer
+from .protocol.ports import Bus, LifespanState, Reader, Store, Writer
 from .runtime.lane import Lane
 from .runtime.memory import MemoryStore
 from .sealing import Secret, stateless
 from .types.content import Annotations
-from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
+from .types.lifecycle import ServerCapabilities
 from .types.wire import Icon, Implementation, Json, Meta
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -74,6 +64,7 @@ class Server:
         instructions: str | None = None,
         website_url: str | None = None,
         icons: Sequence[Icon] = (),
+        providers: Sequence[object] = (),
         middleware: Sequence[Middleware] = (),
         lifespan: LifespanFunction | None = None,
         store: Store | None = None,
@@ -96,7 +87,8 @@ class Server:
         )
         self.stateless = stateless(self.info, secret, self.limits.answer_seconds)
         self._show_errors = errors == "show"
-        self.lifespan = None if lifespan is None else _lifespan(partial(lifespan, self))
+        own = None if lifespan is None else _lifespan(partial(lifespan, self))
+        self.lifespan = Lifespans(own)
 
         # Where sessions and streams are kept.
         self.store: Store = store if store is not None else MemoryStore()
@@ -105,20 +97,15 @@ class Server:
         self.lane = Lane(self.limits.threads)
         self._session = Session()
 
-        self.changes = Changes(self._followed)
-        self._tools = Tools(
-            Registry("tool", page_size, self._tell("tools")),
-            mask=self.mask,
+        self._offers = Offers(
+            page_size=page_size, limits=self.limits, mask=self.mask, context=self._context
         )
-        self._resources = Resources(
-            Registry("resource", page_size, self._tell("resources")),
-            Registry("template", page_size, self._tell("resources")),
-        )
-        self._prompts = Prompts(Registry("prompt", page_size, self._tell("prompts")))
-        self._completions = Completions(self._prompts, self._resources)
+        self.changes = self._offers.changes
         handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
         # The way from the protocol to the features.
-        self.dispatch = Dispatch(handlers, middleware, self.lifespan)
+        self.dispatch = Dispatch(handlers, middleware, own)
+        for provider in providers:
+            self.include(provider)
 
     # Registration
 
@@ -128,7 +115,7 @@ class Server:
     def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
     def tool(self, function: Any = None, /, **options: Any) -> Any:
         """Let models call a function. Bare, or with keywords as in `add_tool`."""
-        check_options("tool", function, options, self.add_tool)
+        check_options("@server.tool", function, options, ToolOptions)
 
         def register(function: F) -> F:
             self.add_tool(function, **options)
@@ -151,6 +138,7 @@ class Server:
         tags: Sequence[str] = (),
         icons: Sequence[Icon] = (),
         meta: Meta | None = None,
+        args: Sequence[Arg] | None = None,
         input_schema: dict[str, Json] | None = None,
         output_schema: dict[str, Json] | None = None,
         strict: bool = False,
@@ -159,13 +147,14 @@ class Server:
         cache: float = 0,
         thread: bool = True,
         replace: bool = False,
-    ) -> None:
-        """Register a tool.
+    ) -> ToolHandle:
+        """Register a tool. The handle removes, changes or disables it while it is served.
 
         Args:
             description: what the model reads; by default the docstring, without its sections.
             read_only, destructive, idempotent, open_world: hints for clients; unset is not false.
             category, tags: for clients that sort their tools; sent in `_meta`.
+            args: the arguments, told one by one instead of by annotations.
             input_schema, output_schema: JSON Schemas to publish and to check by, instead of those
                 made of the annotations. With an input schema the function may take `**arguments`.
             strict: refuse "7" for an integer, and JSON in a string.
@@ -180,41 +169,40 @@ class Server:
             TypeError: the function cannot be a tool; the message says what to change.
             ValueError: there is a tool of this name already, or a schema is not one.
         """
-        check_cache(cache)
-        if not callable(function):
-            raise TypeError(f"add_tool takes a function, not {function!r}")
-        details = ToolDetails(
+        return self._offers.add_tool(
+            function,
+            name=name,
             title=title,
             description=description,
-            annotations=hints(read_only, destructive, idempotent, open_world),
-            icons=icons,
-            meta=meta,
+            read_only=read_only,
+            destructive=destructive,
+            idempotent=idempotent,
+            open_world=open_world,
             category=category,
             tags=tags,
+            icons=icons,
+            meta=meta,
+            args=args,
             input_schema=input_schema,
             output_schema=output_schema,
             strict=strict,
+            timeout=timeout,
+            limit=limit,
             cache=cache,
+            thread=thread,
+            replace=replace,
         )
-        tool = Tool(
-            function,
-            details,
-            name=name if name is not None else name_of(function),
-            ready=self._ready(timeout, limit, thread=thread),
-            limit=self.limits.result_bytes,
-        )
-        self._tools.registry.add(tool.name, tool, replace=replace)
 
     def remove_tool(self, name: str) -> None:
         """Take a tool away. Raises KeyError if there is none of this name."""
-        self._tools.registry.remove(name)
+        self.tools[name].remove()
 
     def resource(self, uri: str, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
         """Let clients read what a function returns, under a URI or a template of URIs. Keywords
         are as in `add_resource`."""
         if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError('@server.resource needs a URI, as in @server.resource("notes://all")')
-        check_options("resource", None, options, self.add_resource)
+        check_options("@server.resource", None, options, ResourceOptions)
 
         def register(function: F) -> F:
             self.add_resource(function, uri, **options)
@@ -241,7 +229,7 @@ class Server:
         limit: int | None = None,
         thread: bool = True,
         replace: bool = False,
-    ) -> None:
+    ) -> ResourceHandle:
         """Register a resource; a `{` in the URI makes it a template.
 
         Args:
@@ -253,11 +241,10 @@ class Server:
             TypeError: the function's parameters are not the variables of the template.
             ValueError: the URI is no template, or is taken.
         """
-        resource = Resource(
+        return self._offers.add_resource(
             function,
             uri,
-            name=name if name is not None else name_of(function),
-            ready=self._ready(timeout, limit, thread=thread),
+            name=name,
             title=title,
             description=description,
             mime_type=mime_type,
@@ -265,19 +252,17 @@ class Server:
             icons=icons,
             annotations=annotations,
             meta=meta,
-            cache=Cache(cache) if isinstance(cache, int | float) else cache,
+            cache=cache,
             raw=raw,
+            timeout=timeout,
+            limit=limit,
+            thread=thread,
+            replace=replace,
         )
-        registry = (
-            self._resources.direct if resource.template is None else (self._resources.templates)
-        )
-        registry.add(key_of(uri), resource, replace=replace)
 
     def remove_resource(self, uri: str) -> None:
         """Take a resource or a template away. Raises KeyError if there is none of this URI."""
-        direct, templates = self._resources.direct, self._resources.templates
-        key = key_of(uri)
-        (templates if templates.get(key) is not None else direct).remove(key)
+        self.resources[uri].remove()
 
     @overload
     def prompt(self, function: F, /) -> F: ...
@@ -285,7 +270,7 @@ class Server:
     def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
     def prompt(self, function: Any = None, /, **options: Any) -> Any:
         """Let users pick messages that a function writes. Bare, or with keywords."""
-        check_options("prompt", function, options, self.add_prompt)
+        check_options("@server.prompt", function, options, PromptOptions)
 
         def register(function: F) -> F:
             self.add_prompt(function, **options)
@@ -306,22 +291,70 @@ class Server:
         limit: int | None = None,
         thread: bool = True,
         replace: bool = False,
-    ) -> None:
+    ) -> PromptHandle:
         """Register a prompt. Keywords are as in `add_tool`, and it raises what that raises."""
-        prompt = Prompt(
+        return self._offers.add_prompt(
             function,
-            name=name if name is not None else name_of(function),
-            ready=self._ready(timeout, limit, thread=thread),
+            name=name,
             title=title,
             description=description,
             icons=icons,
             meta=meta,
+            timeout=timeout,
+            limit=limit,
+            thread=thread,
+            replace=replace,
         )
-        self._prompts.registry.add(prompt.name, prompt, replace=replace)
 
     def remove_prompt(self, name: str) -> None:
         """Take a prompt away. Raises KeyError if there is none of this name."""
-        self._prompts.registry.remove(name)
+        self.prompts[name].remove()
+
+    @property
+    def tools(self) -> Handles[ToolHandle]:
+        """The handles of all tools that are registered, by name."""
+        return self._offers.tool_handles
+
+    @property
+    def resources(self) -> Handles[ResourceHandle]:
+        """The handles of all resources and templates that are registered, by URI."""
+        return self._offers.resource_handles
+
+    @property
+    def prompts(self) -> Handles[PromptHandle]:
+        """The handles of all prompts that are registered, by name."""
+        return self._offers.prompt_handles
+
+    def include(
+        self, provider: object, prefix: str | None = None, *, thread: bool = True
+    ) -> Inclusion:
+        """Offer what an object offers: all of it, or nothing if something is wrong with it.
+
+        An object takes part by methods that are marked with `@tool`, `@resource(…)` or `@prompt`,
+        and by lists that are evaluated with each request, `tools()`, `prompts()`, `resources()` and
+        `templates()`, with the handlers that answer for them: `call_tool(name, arguments, ctx)`,
+        `get_prompt(name, arguments, ctx)` and `read_resource(uri, ctx)`. A handler is asked first;
+        where it returns `NotImplemented`, the marked method of that name answers.
+
+        Another `Server` takes part with all it offers now and later, and with what it has around
+        its calls: its lifespan and its middleware.
+
+        Args:
+            prefix: stands before all names: `git_log`, and `git+notes://all` for a URI.
+            thread: plain lists and handlers of an object run on a thread; False runs them on the
+                loop.
+
+        Raises:
+            TypeError: there is nothing to include, or a method does not take what it is given.
+            ValueError: a name is taken.
+        """
+        if not isinstance(provider, Server):
+            return self._offers.include(provider, Prefix(prefix), thread=thread)
+        other = provider._offers
+        if other.reaches(self._offers):
+            raise ValueError(f"{provider.name!r} cannot be a part of itself")
+        mount = Mount(self._offers, other, provider.dispatch, Prefix(prefix), self.lifespan)
+        return mount.include(provider.lifespan)
 
     def resource_updated(self, uri: str) -> None:
         """Tell every client that follows this resource that it has changed. From any thread."""
@@ -391,17 +424,7 @@ class Server:
 
     def capabilities(self) -> ServerCapabilities:
         """What the server offers, which is what is registered now."""
-        tools, resources, prompts = self._tools.registry, self._resources, self._prompts.registry
-        changes = ListChanged(list_changed=True)
-        return ServerCapabilities(
-            tools=changes if tools else UNSET,
-            resources=ResourcesCapability(subscribe=True, list_changed=True)
-            if resources
-            else UNSET,
-            prompts=changes if prompts else UNSET,
-            completions={} if self._completions else UNSET,
-            logging={} if tools or resources or prompts else UNSET,
-        )
+        return self._offers.capabilities()
 
     def mask(self, what: str, error: BaseException) -> str:
         """What a client is told of an unexpected error; the log has the rest under the same id."""
@@ -419,21 +442,12 @@ class Server:
             return f"{what} failed: {kind}: {text_of(error)}"
         return f"{what} failed: {kind} (error {mark})"
 
-    def _ready(
-        self, timeout: float | None, limit: int | None, *, thread: bool
-    ) -> Callable[[Signature], Callee]:
-        """What makes a function of ours callable, within the bounds its author has set."""
-        check_bounds(timeout, limit)
-        gate = None if limit is None else _gate(limit)
-        return lambda signature: Callee(
-            signature, self._context, inline=not thread, timeout=timeout, gate=gate
-        )
-
     def _context(self, exchange: Exchange) -> Context:
-        return Context(exchange, self, None if self.lifespan is None else self.lifespan.value)
+        return Context(exchange, self, self.lifespan.value)
 
     def _table(self, lifecycle: Lifecycle) -> dict[str, Handler]:
-        tools, resources, prompts = self._tools, self._resources, self._prompts
+        offers = self._offers
+        tools, resources, prompts = offers.tools, offers.resources, offers.prompts
         return {
             "initialize": lifecycle.initialize,
             "ping": lifecycle.ping,
@@ -448,32 +462,15 @@ class Server:
             "resources/unsubscribe": self.changes.unsubscribe,
             "prompts/list": prompts.list,
             "prompts/get": prompts.get,
-            "completion/complete": self._completions.complete,
+            "completion/complete": offers.completions.complete,
             "subscriptions/listen": self.changes.listen,
         }
-
-    def _followed(self) -> frozenset[str]:
-        parts = {
-            "tools": self._tools.registry,
-            "resources": self._resources,
-            "prompts": self._prompts.registry,
-        }
-        return frozenset(name for name, part in parts.items() if part)
-
-    def _tell(self, kind: ListKind) -> Callable[[], None]:
-        return lambda: self.changes.publish(ListChange(kind))
 
 
 def _lifespan(opener: Callable[[], AbstractAsyncContextManager[Any]]) -> LifespanState:
     from .runtime.lifespan import Lifespan  # noqa: PLC0415
 
     return Lifespan(opener)
-
-
-def _gate(size: int) -> Gate:
-    from .runtime.gate import Gate  # noqa: PLC0415
-
-    return Gate(size)
 
 
 def _given(text: str | None) -> Any:

@@ -186,3 +186,31 @@ def test_cursors_of_a_client_do_not_fill_the_memory() -> None:
 
     assert len(shelf.pages()) == 300
     assert len(shelf.pages()) == 300
+
+
+def test_a_page_without_a_source_that_has_just_come_is_not_kept() -> None:
+    shelf = Shelf(names="a")
+
+    class Joined:
+        """Another thread gives it something to list right after it was asked."""
+
+        private = False
+        count = 0
+
+        @property
+        def active(self) -> bool:
+            self.count += 1
+            if self.count == 1:
+                shelf.registry.forget_pages()
+            return False
+
+        async def list(self, exchange: object) -> dict[str, str]:
+            return {}
+
+        async def find(self, exchange: object, name: str) -> None: ...
+
+    shelf.registry.attend(Joined())
+    shelf.page()
+    shelf.page()
+
+    assert shelf.built == 2

@@ -12,6 +12,7 @@ import msgspec
 
 from toolhaft import (
     Accepted,
+    Arg,
     Ask,
     Audio,
     Cache,
@@ -28,6 +29,7 @@ from toolhaft import (
     Header,
     Icon,
     Image,
+    Inclusion,
     InputRequired,
     InvalidParams,
     Limits,
@@ -35,8 +37,14 @@ from toolhaft import (
     Message,
     NotFound,
     PromptError,
+    PromptHandle,
+    PromptInfo,
+    PromptProvider,
     PromptResult,
     ResourceError,
+    ResourceHandle,
+    ResourceInfo,
+    ResourceProvider,
     Result,
     Root,
     Roots,
@@ -44,8 +52,14 @@ from toolhaft import (
     Server,
     Text,
     ToolError,
+    ToolHandle,
+    ToolInfo,
+    ToolProvider,
     Unsafe,
     assistant,
+    prompt,
+    resource,
+    tool,
     user,
 )
 from toolhaft.paths import safe_join
@@ -209,7 +223,15 @@ assert_type(talk("short"), list[Message])
 waiter: Callable[[float, Context], Coroutine[Any, Any, str]] = wait
 reader: Callable[[str, str], Coroutine[Any, Any, bytes]] = file_of
 
-server.add_tool(add, name="plus", replace=True)
+assert_type(server.add_tool(add, name="plus", replace=True), ToolHandle)
+assert_type(server.tools["plus"], ToolHandle)
+assert_type(server.resources["config://app"], ResourceHandle)
+assert_type(server.prompts["greet"], PromptHandle)
+server.tools["plus"].update(add, title="Plus", args=[Arg("a", int), Arg("b", "integer")])
+server.resources["config://app"].update(mime_type="application/json")
+server.prompts["greet"].update(title="Greet")
+server.tools["plus"].disable()
+assert_type(server.tools["plus"].enabled, bool)
 server.remove_tool("plus")
 server.resource_updated("config://app")
 
@@ -218,6 +240,82 @@ async def ask() -> None:
     assert_type(await server.handle(b"{}"), bytes | None)
     assert_type(await server.handle("{}"), str | None)
     assert_type(await server.handle({}), dict[str, Any] | None)
+
+
+class Marked:
+    @tool
+    def add(self, a: int, b: int) -> int:
+        return a + b
+
+    @tool(title="Wait", thread=False)
+    async def wait(self, ctx: Context) -> str:
+        return str(self.add(1, 2))
+
+    @tool
+    @staticmethod
+    def still(text: str) -> str:
+        return text
+
+    @resource("config://app", mime_type="text/plain")
+    def config(self) -> bytes:
+        return b""
+
+    @prompt
+    def greet(self, name: str) -> list[Message]:
+        return [user(name)]
+
+    @prompt(title="Bye")
+    def leave(self) -> str:
+        return ""
+
+
+assert_type(Marked().add(1, 2), int)
+assert_type(Marked().config(), bytes)
+assert_type(Marked().greet("x"), list[Message])
+assert_type(Marked.still("x"), str)
+marked: Callable[[Context], Coroutine[Any, Any, str]] = Marked().wait
+
+
+class Listing:
+    def tools(self) -> list[ToolInfo]:
+        return [ToolInfo("a", "What it does.", args=[Arg("x", dict, properties=[Arg("y")])])]
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], ctx: Context) -> str:
+        return name
+
+    async def prompts(self, ctx: Context) -> list[PromptInfo]:
+        return [PromptInfo("a", args=[Arg("x", str, "what", optional=True)])]
+
+    def get_prompt(self, name: str, arguments: dict[str, str]) -> str:
+        return name
+
+    def resources(self) -> tuple[ResourceInfo, ...]:
+        return (ResourceInfo("a://b", "b", mime_type="text/plain"),)
+
+    def templates(self) -> list[ResourceInfo]:
+        return [ResourceInfo("a://{b}")]
+
+    def read_resource(self, uri: str) -> bytes:
+        return b""
+
+
+class Derived(ToolProvider):
+    def tools(self, ctx: Context) -> list[ToolInfo]:
+        return [ToolInfo("a", input_schema={"type": "object"})]
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> Result:
+        return Result([name])
+
+
+of_tools: ToolProvider = Listing()
+of_prompts: PromptProvider = Listing()
+of_resources: ResourceProvider = Listing()
+assert_type(server.include(Derived(), prefix="git"), Inclusion)
+server.include(Listing(), thread=False).changed()
+with server.include(Marked()) as inclusion:
+    inclusion.remove()
+server.include(Server("other"), prefix="other").remove()
+Server("providing", providers=[Marked(), Listing()])
 
 
 @server.tool

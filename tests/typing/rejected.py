@@ -2,6 +2,7 @@
 """Mistakes that type checkers must find: one on each line that ends in `# wrong`, and no others."""
 
 from toolhaft import (
+    Arg,
     Cache,
     Context,
     Depends,
@@ -15,6 +16,10 @@ from toolhaft import (
     Result,
     Server,
     ToolError,
+    ToolInfo,
+    ToolProvider,
+    resource,
+    tool,
     user,
 )
 
@@ -83,3 +88,36 @@ def depends(text: str = Depends(opened)) -> str:  # wrong
 
 async def ask() -> None:
     await server.handle(3)  # wrong
+
+
+Arg("x", str, enum=3)  # wrong
+Arg("x", optional="yes")  # wrong
+ToolInfo()  # wrong
+ToolInfo("x", read_only="yes")  # wrong
+tool(colour="red")  # wrong
+tool(read_only="yes")  # wrong
+resource()  # wrong
+server.add_tool(add, args=["x"])  # wrong
+server.tools["x"].update(titel="x")  # wrong
+server.tools[3]  # wrong
+server.include(add, prefix=3)  # wrong
+
+
+class Marked:
+    @tool
+    def add(self, a: int) -> int:
+        return a
+
+
+Marked().add("1")  # wrong
+
+
+class NoList:
+    def tools(self) -> int:
+        return 3
+
+    def call_tool(self, name: str) -> str:
+        return name
+
+
+provider: ToolProvider = NoList()  # wrong

@@ -63,33 +63,28 @@ def version_of(caller: dict[str, Any]) -> str:
         return "0.0.0"
 
 
-def check_options(
-    what: str, function: object, options: Mapping[str, Any], method: Callable[..., Any]
-) -> None:
+def check_options(what: str, function: object, options: Mapping[str, Any], known: type) -> None:
     """Is this how a decorator is used?
+
+    Args:
+        what: the decorator, as in `@server.tool`.
+        known: a `TypedDict` with the options it has.
 
     Raises:
         TypeError: it is not; the message says how.
     """
+    kind = what.rpartition(".")[2].lstrip("@")
     if isinstance(function, classmethod):
         raise TypeError(
-            f"@server.{what} cannot take a classmethod inside of its class; register it "
-            f"afterwards, as in server.add_{what}(TheClass.its_name)"
+            f"{what} cannot take a classmethod inside of its class; register it "
+            f"afterwards, as in server.add_{kind}(TheClass.its_name)"
         )
     if function is not None and not callable(function):
-        raise TypeError(
-            f"@server.{what} takes keywords only, as in @server.{what}(name={function!r})"
-        )
-    if not options:
-        return
-    known = [
-        name
-        for name, parameter in inspect.signature(method).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY
-    ]
+        raise TypeError(f"{what} takes keywords only, as in {what}(name={function!r})")
+    names = known.__annotations__
     for name in options:
-        if name not in known:
-            raise TypeError(f"@server.{what} has no option {name!r}; it has {', '.join(known)}")
+        if name not in names:
+            raise TypeError(f"{what} has no option {name!r}; it has {', '.join(names)}")
 
 
 _DESCRIBED: dict[str, tuple[Callable[[Any], bool], str]] = {

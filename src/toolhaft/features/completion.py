@@ -40,7 +40,7 @@ class Completions:
         require(self, "completions")
         params: CompleteParams = exchange.params
         parameter = self._parameter(params)
-        completer = parameter.completer
+        completer = None if parameter is None else parameter.completer
         if completer is None:
             return CompleteResult(completion=Completion(values=[]))
         context = params.context
@@ -48,8 +48,10 @@ class Completions:
         work = completer.call(params.argument.value, given)
         return called(work, _result, is_async=completer.is_async)
 
-    def _parameter(self, params: CompleteParams) -> Parameter:
+    def _parameter(self, params: CompleteParams) -> Parameter | None:
         signature = self._signature(params)
+        if signature is None:
+            return None
         parameter = signature.parameter(params.argument.name)
         if parameter is None:
             known = ", ".join(parameter.name for parameter in signature.parameters) or "none"
@@ -59,15 +61,20 @@ class Completions:
             )
         return parameter
 
-    def _signature(self, params: CompleteParams) -> Signature:
+    def _signature(self, params: CompleteParams) -> Signature | None:
+        """Whose argument it is; None for what only a source may know, and nobody completes."""
         ref = params.ref
         if isinstance(ref, PromptReference):
             prompt = self._prompts.registry.get(ref.name)
             if prompt is None:
+                if self._prompts.registry.sources:
+                    return None
                 raise InvalidParams(f"unknown prompt: {shown(ref.name)}")
             return prompt.signature
         template = self._resources.templates.get(key_of(ref.uri))
         if template is None:
+            if self._resources.templates.sources:
+                return None
             raise InvalidParams(f"unknown resource template: {shown(ref.uri)}")
         return template.signature
 

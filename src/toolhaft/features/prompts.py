@@ -1,20 +1,25 @@
 """`prompts/list` and `prompts/get`."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
+import msgspec
 from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, shown
-from ..protocol.calls import Exchange, Outcome
+from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.revisions import Revision
 from ..types.prompts import GetPromptResult, ListPromptsResult, PromptArgument, PromptMessage
 from ..types.prompts import Prompt as PromptDescription
 from ..types.wire import Icon, Meta
+from .arguments import Arg, arguments_schema
 from .authoring import check_described
-from .calling import Callee
+from .calling import Callee, unchanged
+from .checking import problems
 from .content import WIRE_BLOCKS, Block
+from .custom import Custom, Recipe, Route
 from .messages import Message, user
 from .parameters import Parameter
 from .registry import Registry, require
@@ -45,23 +50,63 @@ class Prompt:
         description: str | None = None,
         icons: Sequence[Icon] = (),
         meta: Meta | None = None,
+        args: Sequence[Arg] | None = None,
+        custom: Custom | None = None,
     ) -> None:
-        check_described(
-            f"prompt {name!r}", title=title, description=description, icons=icons, meta=meta
-        )
+        what = f"prompt {name!r}"
+        check_described(what, title=title, description=description, icons=icons, meta=meta)
         self.name = name
-        self.signature = Signature(function, f"prompt {name!r}")
+        self.signature = Signature(function, what)
         self.callee = ready(self.signature)
+        # How it was made, for whoever makes it anew.
+        self.recipe: Recipe | None = None
+        # Is asked first, before the function.
+        self.custom = custom
+        # The way of a call that has to go through another server.
+        self.route: Route | None = None
+        # Arguments that are told one by one, where there is no function that has them.
+        self._told = None if args is None else arguments_schema(args, what)
         if description is None:
             description = self.signature.documentation.description
         self.description = PromptDescription(
             name=name,
             title=UNSET if title is None else title,
             description=UNSET if description is None else description,
-            arguments=[self._argument(each) for each in self.signature.parameters] or UNSET,
+            arguments=self._arguments(args) or UNSET,
             icons=list(icons) or UNSET,
             meta=UNSET if meta is None else meta,
         )
+
+    def under(self, name: str, route: Route | None) -> "Prompt":
+        """The same prompt as another server offers it."""
+        other = copy(self)
+        other.name, other.route, other.recipe = name, route, None
+        other.description = msgspec.structs.replace(self.description, name=name)
+        return other
+
+    def bind(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of the function.
+
+        Raises:
+            BadArguments: they are not what it takes.
+        """
+        if self._told is None:
+            return self.signature.bind_strings(given)
+        if found := problems(given, self._told, lenient=True):
+            raise BadArguments(found)
+        return {}
+
+    def _arguments(self, args: Sequence[Arg] | None) -> list[PromptArgument]:
+        if args is None:
+            return [self._argument(each) for each in self.signature.parameters]
+        return [
+            PromptArgument(
+                name=str(arg.name),
+                description=UNSET if arg.description is None else arg.description,
+                required=UNSET if arg.optional else True,
+            )
+            for arg in args
+        ]
 
     def _argument(self, parameter: Parameter) -> PromptArgument:
         description = self.signature.description_of(parameter)
@@ -83,24 +128,51 @@ class Prompts:
         require(self.registry, "prompts")
         return self.registry.page(exchange, _list)
 
-    def get(self, exchange: Exchange) -> Outcome:
-        """Answer `prompts/get`."""
+    def get(self, exchange: Exchange, prompt: Prompt | None = None) -> Outcome:
+        """Answer `prompts/get`.
+
+        Args:
+            prompt: if it is known already which one is meant.
+        """
         params = exchange.params
-        prompt = self.registry.get(params.name)
         if prompt is None:
-            require(self.registry, "prompts")
-            known = self.registry.some_names()
-            raise InvalidParams(f"unknown prompt: {shown(params.name)}; there are {known}")
+            prompt = self.registry.get(params.name)
+            if prompt is None:
+                return self._elsewhere(exchange)
+        if prompt.route is not None:
+            return prompt.route(exchange)
         given: dict[str, Any] = params.arguments or {}
         for name, value in given.items():
             if not isinstance(value, str):
                 raise InvalidParams(f"params.arguments[{shown(name)}]: expected a string")
         try:
-            arguments = prompt.signature.bind_strings(given)
+            arguments = prompt.bind(given)
         except BadArguments as error:
             problems = "; ".join(error.problems)
             raise InvalidParams(f"invalid arguments for {prompt.name}: {problems}") from None
-        return prompt.callee.outcome(exchange, arguments, partial(_result, prompt))
+        finish = partial(_result, prompt)
+        own = partial(prompt.callee.outcome, exchange, arguments, finish)
+        if prompt.custom is None:
+            return own()
+        return prompt.custom.outcome(exchange, (dict(given),), own, finish, unchanged)
+
+    def _elsewhere(self, exchange: Exchange) -> Outcome:
+        """A prompt that is not registered may be one that a source has."""
+        require(self.registry, "prompts")
+        if self.registry.sources:
+            return self._sought(exchange)
+        return self._unknown(exchange)
+
+    async def _sought(self, exchange: Exchange) -> Result:
+        prompt = await self.registry.find(exchange, exchange.params.name)
+        if prompt is None:
+            self._unknown(exchange)
+        return await exchange.settle(self.get(exchange, prompt))
+
+    def _unknown(self, exchange: Exchange) -> NoReturn:
+        known = self.registry.some_names()
+        there = f"; there are {known}" if known else ""
+        raise InvalidParams(f"unknown prompt: {shown(exchange.params.name)}{there}")
 
 
 def _list(prompts: list[Prompt], _revision: Revision) -> ListPromptsResult:

@@ -1,80 +1,174 @@
-"""The ordered store behind every list: stable pages, and one place that knows of changes."""
+"""The ordered store behind every list: stable pages, and one place that knows of changes.
+
+What is registered is static, and its pages are kept as bytes. Sources are asked with each request
+for what they have to offer then; their things stand behind the static ones.
+"""
 
 import threading
-from collections.abc import Callable, Iterator, Sized
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import UNSET
 
 from ..errors import InvalidParams, MethodNotFound, shown
 from ..jsonrpc import encode
 from ..patterns import pattern
-from ..protocol.calls import Exchange
+from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
 from ..types.wire import PagedResult
+from .slots import Slot
 
 T = TypeVar("T")
+C = TypeVar("C", covariant=True)
 
 # Encoded pages kept per list: every revision's first pages, with room to spare.
 _KEPT_PAGES = 64
 _NAMED = 10
-_CURSOR = pattern(r"(?P<what>[a-z]+)-(?P<ordinal>[0-9a-f]{1,16})")
+# How far a list was read: up to this ordinal or, if that is 0, to this place (from 1) among what
+# sources gave.
+_CURSOR = pattern(r"(?P<what>[a-z]+)-(?P<ordinal>[0-9a-f]{1,16})(?:-(?P<place>[0-9a-f]{1,8}))?")
 
 
-def require(collection: Sized, what: str) -> None:
+def require(collection: object, what: str) -> None:
     """A method of a capability that is not offered does not exist.
 
     Raises:
         MethodNotFound: there is nothing of this kind.
     """
-    if not len(collection):
+    if not collection:
         raise MethodNotFound(f"this server offers no {what}")
+
+
+class Source(Protocol[C]):
+    """What is asked with each request for the things it has."""
+
+    @property
+    def active(self) -> bool:
+        """Can it have anything?"""
+        ...
+
+    @property
+    def private(self) -> bool:
+        """May it have other things for another caller?"""
+        ...
+
+    async def list(self, exchange: Exchange, /) -> Mapping[str, C]:
+        """What it has now, by name."""
+        ...
+
+    async def find(self, exchange: Exchange, name: str, /) -> C | None:
+        """The thing of this name, if it has it now."""
+        ...
 
 
 class Registry(Generic[T]):
     """Things by name, in the order of their registration."""
 
-    def __init__(self, what: str, page_size: int | None, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        what: str,
+        page_size: int | None,
+        changed: Callable[[], None],
+        lock: Any = None,
+    ) -> None:
         self._what = what
         self._page_size = page_size
         self._changed = changed
-        self._lock = threading.Lock()
-        # Each item with its ordinal, which is never given twice and is what a cursor holds.
-        self._items: dict[str, tuple[int, T]] = {}
+        # Shared by the registries of a server, so that what is added together appears together.
+        self._lock: Any = threading.RLock() if lock is None else lock
+        self._items: dict[str, Slot[T]] = {}
+        # Those that are disabled, here or where they are from: nobody sees them, but their names
+        # are taken.
+        self._hidden: dict[str, Slot[T]] = {}
+        # Those that have all that is here, and those of whom all is here.
+        self._followers: list[Mirror[T]] = []
+        self._mirrors: list[Mirror[T]] = []
+        # Replaced as a whole, never altered.
+        self.sources: tuple[Source[T], ...] = ()
         self._ordinal = 0
+        self._tenure = 0
         self._pages: dict[tuple[str, str | None], bytes] = {}
         self._version = 0
 
     def __len__(self) -> int:
         return len(self._items)
 
+    def __bool__(self) -> bool:
+        """Is there anything that could be listed, now or when it is enabled again?"""
+        return bool(self._items or self._hidden or any(each.active for each in self.sources))
+
     def __iter__(self) -> Iterator[T]:
-        return iter([item for _, item in list(self._items.values())])
+        return iter([slot.item for slot in list(self._items.values())])
 
     def get(self, name: str) -> T | None:
         """The thing of this name."""
         found = self._items.get(name)
-        return None if found is None else found[1]
+        return None if found is None else found.item
 
-    def add(self, name: str, item: T, *, replace: bool = False) -> None:
-        """Put it at the end, or in the place of the one it replaces.
+    def add(self, name: str, item: T, *, replace: bool = False) -> int:
+        """Put it at the end, or in the place of the one it replaces, and tell its tenure.
 
         Raises:
             ValueError: the name is taken.
         """
         with self._lock:
-            taken = self._items.get(name)
-            if taken is not None and not replace:
-                raise ValueError(
-                    f"there is a {self._what} {name!r} already; give this one another name, or "
-                    "pass replace=True to replace it"
-                )
-            if taken is None:
-                self._ordinal += 1
-            self._items[name] = (self._ordinal if taken is None else taken[0], item)
-            self._forget_pages()
+            if not replace:
+                self.check_free(name)
+            self.check_followers(name)
+            if self.is_taken(name):
+                for mirror in self._mirrors:
+                    mirror.release(name)
+            self._tenure += 1
+            tenure = self._tenure
+            self._put(name, item, tenure)
         self._changed()
+        return tenure
+
+    def check_free(self, name: str) -> None:
+        """Can something be added under this name?
+
+        Raises:
+            ValueError: the name is taken.
+        """
+        if self.is_taken(name):
+            raise ValueError(
+                f"there is a {self._what} {name!r} already; give this one another name, or "
+                "pass replace=True to replace it"
+            )
+
+    def check_followers(self, name: str) -> None:
+        """Can there be something of this name for those who have all that is here?
+
+        Raises:
+            ValueError: with one of them the name is taken.
+        """
+        for follower in self._followers:
+            follower.check(name)
+
+    def _put(self, name: str, item: T, tenure: int) -> None:
+        taken = self._found(name)
+        if taken is None:
+            self._ordinal += 1
+        ordinal = self._ordinal if taken is None else taken.ordinal
+        self._place(name, Slot(ordinal, tenure, item))
+
+    def _place(self, name: str, slot: Slot[T]) -> None:
+        """Have it among those that are seen, or among the others. Called with the lock held."""
+        seen, hidden = self._items, self._hidden
+        slots, others = (seen, hidden) if slot.is_seen else (hidden, seen)
+        slots[name] = slot
+        if others.pop(name, None) is not None and slot.is_seen:
+            self._sort()
+        self._altered(name)
+
+    def _found(self, name: str) -> Slot[T] | None:
+        return self._items.get(name) or self._hidden.get(name)
+
+    def names(self) -> list[str]:
+        """All names, also of what is disabled."""
+        with self._lock:
+            return sorted([*self._items, *self._hidden], key=lambda name: self._slot(name).ordinal)
 
     def some_names(self) -> str:
         """The first few names, for a message to somebody who knows none of them."""
@@ -82,27 +176,133 @@ class Registry(Generic[T]):
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         return ", ".join(names[:_NAMED]) + more
 
-    def remove(self, name: str) -> None:
-        """Take it away.
+    def tenure(self, name: str) -> int:
+        """What tells the thing of this name from all others, before and after.
 
         Raises:
             KeyError: there is none of this name.
         """
+        return self._slot(name).tenure
+
+    def is_enabled(self, name: str, tenure: int) -> bool:
+        """Can clients see it?
+
+        Raises:
+            KeyError: it was removed or replaced.
+        """
+        return self._slot(name, tenure).is_seen
+
+    def change(self, name: str, tenure: int, alter: Callable[[T], T]) -> None:
+        """Make another one of a thing, which stays where it is; if it is disabled, it stays so.
+
+        Args:
+            alter: called with the lock held, so that of two changes none is lost.
+
+        Raises:
+            KeyError: it was removed or replaced.
+        """
         with self._lock:
-            if name not in self._items:
-                raise KeyError(f"there is no {self._what} named {name!r}")
-            del self._items[name]
-            self._forget_pages()
+            slot = self._slot(name, tenure)
+            self._place(name, slot._replace(item=alter(slot.item)))
         self._changed()
 
-    def page(self, call: Exchange, build: Callable[[list[T], Revision], PagedResult]) -> bytes:
+    def hide(self, name: str, tenure: int) -> None:
+        """Disable it, so that no client sees it; its place is kept.
+
+        Raises:
+            KeyError: it was removed or replaced.
+        """
+        with self._lock:
+            slot = self._slot(name, tenure)
+            if slot.is_disabled:
+                return
+            self._place(name, slot._replace(is_disabled=True))
+        self._changed()
+
+    def show(self, name: str, tenure: int) -> None:
+        """Enable it again, where it stood. It is seen if it is enabled where it is from, too.
+
+        Raises:
+            KeyError: it was removed or replaced.
+        """
+        with self._lock:
+            slot = self._slot(name, tenure)
+            if not slot.is_disabled:
+                return
+            self._place(name, slot._replace(is_disabled=False))
+        self._changed()
+
+    def remove(self, name: str, tenure: int | None = None) -> None:
+        """Take it away.
+
+        Raises:
+            KeyError: there is none of this name, or, with a tenure, not any more.
+        """
+        with self._lock:
+            self._slot(name, tenure)
+            if any(mirror.has(name) for mirror in self._mirrors):
+                raise ValueError(
+                    f"the {self._what} {name!r} is of an included server; remove it there, or "
+                    "disable it here"
+                )
+            self._items.pop(name, None)
+            self._hidden.pop(name, None)
+            self._altered(name)
+        self._changed()
+
+    def discard(self, name: str, tenure: int) -> None:
+        """Take it away if it is still there, and not what replaced it."""
+        with self._lock:
+            found = self._found(name)
+            if found is not None and found.tenure == tenure:
+                self.remove(name)
+
+    def attend(self, source: Source[T]) -> None:
+        """Ask this source, too, from now on."""
+        with self._lock:
+            self.sources = (*self.sources, source)
+            self.forget_pages()
+        self._changed()
+
+    def leave(self, source: Source[T]) -> None:
+        """Ask it no more."""
+        with self._lock:
+            self.sources = tuple(each for each in self.sources if each is not source)
+            self.forget_pages()
+        self._changed()
+
+    async def find(self, exchange: Exchange, name: str) -> T | None:
+        """The thing of this name that a source has now; the first of them that has it."""
+        if self.is_taken(name):  # by what is disabled
+            return None
+        for source in self.sources:
+            if source.active and (found := await source.find(exchange, name)) is not None:
+                return found
+        return None
+
+    def _slot(self, name: str, tenure: int | None = None) -> Slot[T]:
+        found = self._found(name)
+        if found is None or tenure not in (None, found.tenure):
+            gone = "" if tenure is None else " any more: it was removed"
+            if found is not None:
+                gone += " or replaced"
+            raise KeyError(f"there is no {self._what} named {name!r}{gone}")
+        return found
+
+    def _sort(self) -> None:
+        self._items = dict(sorted(self._items.items(), key=lambda entry: entry[1].ordinal))
+
+    def page(self, call: Exchange, build: Callable[[list[T], Revision], PagedResult]) -> Outcome:
         """One page of the list, encoded for the caller, and kept until something changes."""
         revision = call.caller.revision
         cursor: str | None = None if call.params.cursor is UNSET else call.params.cursor
         key = (revision.date, cursor)
         page = self._pages.get(key)
         if page is None:
+            # Before anything is looked at that may change meanwhile.
             version = self._version
+            if self.sources and any(source.active for source in self.sources):
+                return self._asked(call, cursor, build)
             items, after = self._slice(cursor)
             result = build(items, revision)
             if after is not None:
@@ -113,28 +313,177 @@ class Registry(Generic[T]):
                     self._pages[key] = page
         return page
 
-    def _forget_pages(self) -> None:
-        self._version += 1
-        self._pages.clear()
+    async def _asked(
+        self,
+        call: Exchange,
+        cursor: str | None,
+        build: Callable[[list[T], Revision], PagedResult],
+    ) -> Result:
+        """The same with what the sources have now, which is kept by nobody."""
+        ordinal, place = (0, 0) if cursor is None else self._read_cursor(cursor)
+        if place:
+            items: list[T] = []
+            after: str | None = None
+        else:
+            items, after = self._slice(cursor if ordinal else None)
+        if after is None:
+            begin = max(place - 1, 0)
+            more = list((await self.gathered(call)).values())[begin:]
+            room = len(more) if self._page_size is None else self._page_size - len(items)
+            items += more[:room]
+            if len(more) > room:
+                after = f"{self._what}-0-{begin + room + 1:x}"
+        revision = call.caller.revision
+        result = build(items, revision)
+        result.ttl_ms = 0
+        if any(source.active and source.private for source in self.sources):
+            result.cache_scope = "private"
+        if after is not None:
+            result.next_cursor = after
+        return encode(lowered(result, revision))
+
+    async def gathered(self, exchange: Exchange) -> dict[str, T]:
+        """All that sources have now. Of those with the same name, the first counts."""
+        found: dict[str, T] = {}
+        for source in self.sources:
+            if source.active:
+                for name, item in (await source.list(exchange)).items():
+                    if name not in self._items and name not in self._hidden:
+                        found.setdefault(name, item)
+        return found
+
+    def follow(
+        self, other: "Registry[T]", rename: Callable[[str], str], under: Callable[[str, T], T]
+    ) -> Callable[[], None]:
+        """Have all that another registry has, now and from now on; the result ends that. Whoever
+        calls has checked the names, and holds the locks of both.
+
+        Args:
+            rename: the name here of what has a name there.
+            under: the thing as it is here, under this name.
+        """
+        mirror = Mirror(self, rename, under)
+        self._mirrors.append(mirror)
+        other._followers.append(mirror)
+        for name in other.names():
+            mirror.refresh(name, other._found(name))
+
+        def end() -> None:
+            other._followers.remove(mirror)
+            mirror.empty()
+            self._mirrors.remove(mirror)
+
+        return end
+
+    def reflect(self, name: str, item: T, *, is_withheld: bool) -> None:
+        """Take over what another registry has under this name; what is disabled here stays so."""
+        with self._lock:
+            slot = self._found(name)
+            if slot is None:
+                self._ordinal += 1
+                self._tenure += 1
+                slot = Slot(self._ordinal, self._tenure, item)
+            self._place(name, slot._replace(item=item, is_withheld=is_withheld))
+
+    def forgo(self, name: str) -> None:
+        """Give back what was taken over, and is there no more."""
+        with self._lock:
+            self._items.pop(name, None)
+            self._hidden.pop(name, None)
+            self._altered(name)
+
+    def is_taken(self, name: str) -> bool:
+        """Is there anything of this name?"""
+        return name in self._items or name in self._hidden
+
+    def forget_pages(self) -> None:
+        """Lists are other ones now."""
+        with self._lock:
+            self._version += 1
+            self._pages.clear()
+
+    def _altered(self, name: str) -> None:
+        """Something is there, is another one or is gone. Called with the lock held."""
+        self.forget_pages()
+        for follower in self._followers:
+            follower.refresh(name, self._found(name))
 
     def _slice(self, cursor: str | None) -> tuple[list[T], str | None]:
         entries = list(self._items.values())
         if cursor is not None:
-            last = self._read_cursor(cursor)
-            entries = [entry for entry in entries if entry[0] > last]
+            last, _ = self._read_cursor(cursor)
+            entries = [entry for entry in entries if entry.ordinal > last]
         if self._page_size is None or len(entries) <= self._page_size:
-            return [item for _, item in entries], None
+            return [entry.item for entry in entries], None
         entries = entries[: self._page_size]
-        return [item for _, item in entries], f"{self._what}-{entries[-1][0]:x}"
+        return [entry.item for entry in entries], f"{self._what}-{entries[-1].ordinal:x}"
 
-    def _read_cursor(self, cursor: str) -> int:
-        """The ordinal after which the next page begins. Nothing is remembered of pages given."""
+    def _read_cursor(self, cursor: str) -> tuple[int, int]:
+        """Behind which ordinal, and where among what sources gave, the next page begins. Nothing
+        is remembered of pages given."""
         given = _CURSOR.fullmatch(cursor)
         if given is not None and given["what"] == self._what:
-            ordinal = int(given["ordinal"], 16)
-            if 0 < ordinal <= self._ordinal:
-                return ordinal
+            ordinal, place = int(given["ordinal"], 16), int(given["place"] or "0", 16)
+            if 0 < ordinal <= self._ordinal and not place:
+                return ordinal, 0
+            if not ordinal and place and any(source.active for source in self.sources):
+                return 0, place
         raise InvalidParams(
             f"params.cursor: {shown(cursor)} is not a cursor of this list; pass `nextCursor` as it "
             "was given, or leave it out to begin"
         )
+
+
+class Mirror(Generic[T]):
+    """What one registry has of another one's."""
+
+    __slots__ = ("_mine", "_rename", "_taken", "_under")
+
+    def __init__(
+        self, mine: Registry[T], rename: Callable[[str], str], under: Callable[[str, T], T]
+    ) -> None:
+        self._mine = mine
+        self._rename = rename
+        self._under = under
+        # The names there of what was taken over.
+        self._taken: set[str] = set()
+
+    def has(self, name: str) -> bool:
+        """Is this name, as it is here, one of those that were taken over?"""
+        return any(self._rename(each) == name for each in self._taken)
+
+    def check(self, name: str) -> None:
+        """Can there be something of this name there?
+
+        Raises:
+            ValueError: here it is taken.
+        """
+        joined = self._rename(name)
+        if name not in self._taken and self._mine.is_taken(joined):
+            raise ValueError(
+                f"a server that includes this one has {joined!r} already; give this one another "
+                "name"
+            )
+        self._mine.check_followers(joined)
+
+    def release(self, name: str) -> None:
+        """Something else has this name here from now on."""
+        self._taken -= {each for each in self._taken if self._rename(each) == name}
+
+    def refresh(self, name: str, slot: Slot[T] | None) -> None:
+        """What has this name there is another one now, or hidden, or gone. What has been added
+        here meanwhile under the same name stays."""
+        joined = self._rename(name)
+        if slot is None:
+            if name in self._taken:
+                self._taken.remove(name)
+                self._mine.forgo(joined)
+        elif name in self._taken or not self._mine.is_taken(joined):
+            self._taken.add(name)
+            item = self._under(joined, slot.item)
+            self._mine.reflect(joined, item, is_withheld=not slot.is_seen)
+
+    def empty(self) -> None:
+        """Give back all that was taken over."""
+        for name in list(self._taken):
+            self.refresh(name, None)

@@ -1,14 +1,17 @@
 """`resources/list`, `resources/templates/list` and `resources/read`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import partial
 from typing import Any, NoReturn, cast
 
+import msgspec
 from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, NotFound, shown
 from ..patterns import pattern
 from ..protocol.calls import Exchange, Outcome
+from ..protocol.calls import Result as Outgoing
 from ..protocol.revisions import Revision
 from ..protocol.uritemplate import Template
 from ..schema.kinds import write
@@ -24,6 +27,7 @@ from ..types.wire import CacheScope, Icon, Meta
 from .authoring import check_cache, check_described
 from .calling import Callee
 from .content import Contents
+from .custom import Custom, Recipe, Route
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 
@@ -70,6 +74,9 @@ class Resource:
         meta: Meta | None = None,
         cache: Cache | None = None,
         raw: bool = False,
+        custom: Custom | None = None,
+        is_whole: bool = True,
+        unknown: int = 0,
     ) -> None:
         what = f"resource {uri!r}"
         if not _SCHEME.match(uri):
@@ -90,8 +97,19 @@ class Resource:
         self.raw = raw
         self.signature = Signature(function, what)
         self.callee = ready(self.signature)
-        self.template = Template(uri) if "{" in uri else None
-        _match_names(what, self.template, self.signature)
+        # How it was made, for whoever makes it anew.
+        self.recipe: Recipe | None = None
+        # Is asked first, before the function; if that is not whole, there is none.
+        self.custom = custom
+        self._is_whole = is_whole
+        # How much of the URI is a prefix, of which the handler knows nothing.
+        self._unknown = unknown
+        # The way of a call that has to go through another server.
+        self.route: Route | None = None
+        # A brace that is closed and never opened is a mistake, which a template tells.
+        self.template = Template(uri) if "{" in uri or "}" in uri else None
+        if is_whole:
+            _match_names(what, self.template, self.signature)
         if description is None:
             description = self.signature.documentation.description
         shared: dict[str, Any] = {
@@ -111,6 +129,39 @@ class Resource:
         else:
             self.description = TemplateDescription(uri_template=uri, **shared)
 
+    def under(self, uri: str, route: Route | None) -> "Resource":
+        """The same resource as another server offers it."""
+        other = copy(self)
+        other.uri, other.route, other.recipe = uri, route, None
+        other._unknown = self._unknown + len(uri) - len(self.uri)
+        if isinstance(self.description, TemplateDescription):
+            other.template = Template(uri)
+            other.description = msgspec.structs.replace(self.description, uri_template=uri)
+        else:
+            other.description = msgspec.structs.replace(self.description, uri=uri)
+        return other
+
+    def own(self, uri: str) -> str:
+        """The URI as a handler knows it."""
+        return uri[self._unknown :]
+
+    def match(self, uri: str) -> dict[str, Any] | None:
+        """The arguments of the function, if the URI is one of this resource.
+
+        Raises:
+            NotFound: a value climbs out of where it belongs.
+            InvalidParams: the URI is one, but a value in it does not fit.
+        """
+        if self.template is None:
+            return self.signature.bind_strings({}) if key_of(uri) == key_of(self.uri) else None
+        values = self.template.match(uri, raw=self.raw)
+        if values is None:
+            return None
+        if self._is_whole:
+            return _arguments(self, values, uri)
+        _must_not_climb(values.values(), uri)
+        return {}
+
 
 class Resources:
     """The resources and the templates of a server."""
@@ -123,8 +174,8 @@ class Resources:
         self.direct = direct
         self.templates = templates
 
-    def __len__(self) -> int:
-        return len(self.direct) + len(self.templates)
+    def __bool__(self) -> bool:
+        return bool(self.direct) or bool(self.templates)
 
     def list(self, exchange: Exchange) -> Outcome:
         """Answer `resources/list`."""
@@ -136,27 +187,52 @@ class Resources:
         require(self, "resources")
         return self.templates.page(exchange, _list_templates)
 
-    def read(self, exchange: Exchange) -> Outcome:
-        """Answer `resources/read`. Direct URIs come before templates, templates in order."""
-        uri = exchange.params.uri
-        resource, arguments = self._find(uri)
-        return resource.callee.outcome(
-            exchange, arguments, partial(_result, resource, uri), partial(_explain, uri)
-        )
+    def read(self, exchange: Exchange, resource: Resource | None = None) -> Outcome:
+        """Answer `resources/read`. Direct URIs come before templates, templates in order, and
+        what is registered before what sources have.
 
-    def _find(self, uri: str) -> tuple[Resource, dict[str, Any]]:
+        Args:
+            resource: if it is known already which one is meant.
+        """
+        uri = exchange.params.uri
+        if resource is not None and (arguments := resource.match(uri)) is not None:
+            return _read(exchange, resource, arguments)
         if len(uri) > _LONGEST_URI:
             raise InvalidParams(f"params.uri: at most {_LONGEST_URI} characters are read")
         direct = self.direct.get(key_of(uri))
         if direct is not None:
-            return direct, direct.signature.bind_strings({})
-        for resource in self.templates:
-            assert resource.template is not None
-            values = resource.template.match(uri, raw=resource.raw)
-            if values is not None:
-                return resource, _arguments(resource, values, uri)
+            return _read(exchange, direct, direct.signature.bind_strings({}))
+        for template in self.templates:
+            arguments = template.match(uri)
+            if arguments is not None:
+                return _read(exchange, template, arguments)
         require(self, "resources")
+        if self.direct.sources or self.templates.sources:
+            return self._sought(exchange)
         raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
+
+    async def _sought(self, exchange: Exchange) -> Outgoing:
+        uri = exchange.params.uri
+        found = await self.direct.find(exchange, key_of(uri))
+        candidates = [] if found is None else [found]
+        if found is None:
+            candidates += (await self.templates.gathered(exchange)).values()
+        for resource in candidates:
+            arguments = resource.match(uri)
+            if arguments is not None:
+                return await exchange.settle(_read(exchange, resource, arguments))
+        raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
+
+
+def _read(exchange: Exchange, resource: Resource, arguments: dict[str, Any]) -> Outcome:
+    if resource.route is not None:
+        return resource.route(exchange)
+    uri = exchange.params.uri
+    finish, failed = partial(_result, resource, uri), partial(_explain, uri)
+    own = partial(resource.callee.outcome, exchange, arguments, finish, failed)
+    if resource.custom is None:
+        return own()
+    return resource.custom.outcome(exchange, (resource.own(uri),), own, finish, failed)
 
 
 def _explain(uri: str, error: BaseException) -> NoReturn:
@@ -211,15 +287,19 @@ def _arguments(resource: Resource, values: dict[str, Any], uri: str) -> dict[str
     meant: dict[str, Any] | None = values
     if resource.raw and resource.template is not None:
         meant = resource.template.match(uri)  # whatever the function makes of them in the end
-    for parameter in resource.signature.parameters:
-        value = (values if meant is None else meant).get(parameter.name)
-        given = [value] if isinstance(value, str) else value or []
-        if not parameter.unsafe and any(_CLIMBS.search(text) for text in given):
-            raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
+    safe = [each.name for each in resource.signature.parameters if not each.unsafe]
+    _must_not_climb([(values if meant is None else meant).get(name) for name in safe], uri)
     try:
         return resource.signature.bind_strings(values)
     except BadArguments as error:
         raise InvalidParams("; ".join(error.problems), data={"uri": uri}) from None
+
+
+def _must_not_climb(values: Iterable[Any], uri: str) -> None:
+    for value in values:
+        given: list[str] = [value] if isinstance(value, str) else value or []
+        if any(_CLIMBS.search(text) for text in given):
+            raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
 
 
 def _result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:

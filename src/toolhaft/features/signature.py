@@ -62,6 +62,7 @@ class Signature:
         what: str,
         *,
         schema: Schema | None = None,
+        option: str = "input_schema",
         strict: bool = False,
     ) -> None:
         self.function = function
@@ -88,7 +89,7 @@ class Signature:
         # Is something handed on as it came, and not converted?
         self._unread = found.rest or any(each.type is Any for each in found.given)
         if schema is not None:
-            self._match(schema)
+            self._match(schema, option)
         self._kinds = {each.name: self._kind(each) for each in self.parameters}
         # Does msgspec leave something for us to do?
         self._checked = any(kind.checked for kind in self._kinds.values())
@@ -150,6 +151,13 @@ class Signature:
             raise ParseError(f"the arguments are not JSON: {clipped(str(error))}") from None
         return arguments
 
+    @staticmethod
+    def read(raw: Raw | UnsetType) -> dict[str, Any]:
+        """The arguments of a call as they came, once `bind` has found nothing wrong with them."""
+        if raw is UNSET or (len(raw) == 4 and is_null(raw)):
+            return {}
+        return _object(_decode_anything(raw))
+
     def bind_strings(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The same for arguments that came as strings: of a prompt, or out of a URI.
 
@@ -194,20 +202,21 @@ class Signature:
                 f"its type: {words}"
             ) from None
 
-    def _match(self, schema: Schema) -> None:
-        """What an author's schema lets through has to be what the function takes."""
+    def _match(self, schema: Schema, option: str) -> None:
+        """What an author's schema, given by this option, lets through has to be what the function
+        takes."""
         properties: dict[str, Any] = schema.get("properties", {})
         known = {parameter.name for parameter in self.parameters}
         if not self._rest and (unknown := properties.keys() - known):
             raise TypeError(
-                f"{self.what}: input_schema has {', '.join(sorted(unknown))}, for which the "
+                f"{self.what}: {option} has {', '.join(sorted(unknown))}, for which the "
                 "function has no parameter; add it, or take **arguments"
             )
         needed = {parameter.name for parameter in self.parameters if parameter.required}
         if missing := needed - (properties.keys() & set(schema.get("required", ()))):
             raise TypeError(
-                f"{self.what}: input_schema does not require {', '.join(sorted(missing))}, which "
-                "the function needs; put it into properties and required, or give it a default"
+                f"{self.what}: {option} does not require {', '.join(sorted(missing))}, which the "
+                "function needs; require it there, or give the parameter a default"
             )
 
     def _decode_first(self, raw: Raw) -> Any:

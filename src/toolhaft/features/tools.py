@@ -2,8 +2,9 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -17,9 +18,11 @@ from ..types.content import TextContent
 from ..types.tools import CallToolResult, ListToolsResult, ToolAnnotations
 from ..types.tools import Tool as ToolDescription
 from ..types.wire import Icon, Meta
+from .arguments import Arg, arguments_schema
 from .authoring import check_described
 from .calling import Callee
 from .checking import check_schema
+from .custom import Custom, Recipe, Route
 from .mirroring import check_mirrors, mirrored
 from .registry import Registry, require
 from .signature import BadArguments, Signature
@@ -42,6 +45,8 @@ class ToolDetails(Struct, frozen=True, kw_only=True):
     category: str | None = None
     tags: Sequence[str] = ()
     input_schema: Schema | None = None
+    # The same, told one by one.
+    args: Sequence[Arg] | None = None
     output_schema: Schema | None = None
     strict: bool = False
     # For how many seconds a client may rely on this description.
@@ -52,8 +57,8 @@ class Tool:
     """A function that a model may call."""
 
     __slots__ = (
-        "_description", "cache", "callee", "contextual", "is_async", "is_simple", "mirrors",
-        "output", "signature",
+        "_description", "cache", "callee", "contextual", "custom", "is_async", "is_simple",
+        "is_special", "mask", "mirrors", "output", "recipe", "route", "signature",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +69,8 @@ class Tool:
         name: str,
         ready: Callable[[Signature], Callee],
         limit: int,
+        custom: Custom | None = None,
+        mask: Mask | None = None,
     ) -> None:
         what = f"tool {name!r}"
         _check_name(name, what)
@@ -76,12 +83,13 @@ class Tool:
             tags=details.tags,
             meta=details.meta,
         )
-        given, promised = details.input_schema, details.output_schema
+        given, promised = _input_schema(details, what), details.output_schema
         if given is not None:
             check_schema(given, f"{what}: input_schema")
         if promised is not None:
             check_schema(promised, f"{what}: output_schema", root_object=False)
-        signature = Signature(function, what, schema=given, strict=details.strict)
+        option = "input_schema" if details.args is None else "args"
+        signature = Signature(function, what, schema=given, option=option, strict=details.strict)
         extra = any(parameter.extra for parameter in signature.parameters)
         if extra:
             check_schema(signature.schema, what)
@@ -90,8 +98,17 @@ class Tool:
         self.mirrors = tuple(mirrored(signature.schema)) if checked else ()
         self.signature = signature
         self.callee = ready(signature)
+        # How it was made, for whoever makes it anew.
+        self.recipe: Recipe | None = None
+        # Is asked first, before the function.
+        self.custom = custom
+        # What a client is told of its errors, if its server says so and not the one that offers it.
+        self.mask = mask
+        # The way of a call that has to go through another server.
+        self.route: Route | None = None
+        self.is_special = bool(self.mirrors)
         # For the way that most calls take, which is short.
-        self.is_simple = self.callee.is_simple
+        self.is_simple = self.callee.is_simple and custom is None
         self.is_async = signature.form == "async"
         self.contextual = bool(signature.contexts or signature.headers)
         self.output = Output(signature.returns, name, schema=promised, limit=limit)
@@ -113,6 +130,14 @@ class Tool:
     def name(self) -> str:
         return self._description.name
 
+    def under(self, name: str, route: Route | None) -> "Tool":
+        """The same tool as another server offers it."""
+        other = copy(self)
+        other._description = msgspec.structs.replace(self._description, name=name)
+        other.route, other.recipe = route, None
+        other.is_special = bool(self.mirrors) or route is not None
+        return other
+
     def describe(self, revision: Revision) -> ToolDescription:
         """The entry in the list; its schemas are made here, when somebody wants to see them."""
         output, known = self.output.schema_for(revision), self._description
@@ -129,6 +154,14 @@ class Tool:
         )
 
 
+def _input_schema(details: ToolDetails, what: str) -> Schema | None:
+    if details.args is None:
+        return details.input_schema
+    if details.input_schema is not None:
+        raise TypeError(f"{what}: args and input_schema say the same; give one of them")
+    return arguments_schema(details.args, what)
+
+
 def _check_name(name: object, what: str) -> None:
     if not isinstance(name, str) or not name:
         raise TypeError(f"{what}: a name is a str that is not empty")
@@ -136,7 +169,7 @@ def _check_name(name: object, what: str) -> None:
         warnings.warn(
             f"{what}: clients may refuse this name; use letters, digits, '_', '-' and '.', at "
             "most 128",
-            stacklevel=5,
+            stacklevel=7,
         )
 
 
@@ -170,16 +203,21 @@ class Tools:
             cache_scope="public",
         )
 
-    def call(self, exchange: Exchange) -> Outcome:
-        """Answer `tools/call`: arguments that do not fit are an answer the model can act on."""
+    def call(self, exchange: Exchange, tool: Tool | None = None) -> Outcome:
+        """Answer `tools/call`: arguments that do not fit are an answer the model can act on.
+
+        Args:
+            tool: if it is known already which one is meant.
+        """
         params = exchange.params
-        tool = self.registry.get(params.name)
         if tool is None:
-            require(self.registry, "tools")
-            known = self.registry.some_names()
-            raise InvalidParams(f"unknown tool: {shown(params.name)}; there are {known}")
-        if tool.mirrors and exchange.headers is not None and not exchange.caller.revision.handshake:
-            check_mirrors(exchange.headers, params.arguments, tool.mirrors)
+            tool = self.registry.get(params.name)
+            if tool is None:
+                return self._elsewhere(exchange)
+        if tool.is_special:
+            _check_mirrors(exchange, tool)
+            if tool.route is not None:
+                return tool.route(exchange)
         try:
             arguments = tool.signature.bind(params.arguments)
         except BadArguments as error:
@@ -189,15 +227,37 @@ class Tools:
         if tool.contextual:
             tool.callee.fill(exchange, arguments)
         if not tool.is_simple:
-            return tool.callee.elaborate(
-                exchange,
-                arguments,
-                partial(tool.output.render, revision=exchange.caller.revision),
-                partial(self._explain, exchange, tool),
-            )
+            return self._elaborate(exchange, tool, arguments)
         if tool.is_async:
             return self._await(exchange, tool, arguments)
         return Blocking(partial(self._run, exchange, tool, arguments), tool.callee.inline)
+
+    def _elsewhere(self, exchange: Exchange) -> Outcome:
+        """A tool that is not registered may be one that a source has."""
+        require(self.registry, "tools")
+        if self.registry.sources:
+            return self._sought(exchange)
+        return self._unknown(exchange)
+
+    async def _sought(self, exchange: Exchange) -> Result:
+        tool = await self.registry.find(exchange, exchange.params.name)
+        if tool is None:
+            self._unknown(exchange)
+        return await exchange.settle(self.call(exchange, tool))
+
+    def _unknown(self, exchange: Exchange) -> NoReturn:
+        known = self.registry.some_names()
+        there = f"; there are {known}" if known else ""
+        raise InvalidParams(f"unknown tool: {shown(exchange.params.name)}{there}")
+
+    def _elaborate(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Outcome:
+        finish = partial(tool.output.render, revision=exchange.caller.revision)
+        failed = partial(self._explain, exchange, tool)
+        if tool.custom is None:
+            return tool.callee.outcome(exchange, arguments, finish, failed)
+        given = tool.signature.read(exchange.params.arguments)
+        own = partial(tool.callee.outcome, exchange, arguments, finish, failed)
+        return tool.custom.outcome(exchange, (given,), own, finish, failed)
 
     # These two are `Callee.outcome`, written out: tools are called a hundred times as often as
     # anything else, and this way costs no closure.
@@ -223,7 +283,13 @@ class Tools:
             return _failed(error.message)
         if isinstance(error, McpError) or exchange.cancelled or exchange.suspended:
             raise error
-        return _failed(self._mask(f"tool {tool.name!r}", error))
+        mask = self._mask if tool.mask is None else tool.mask
+        return _failed(mask(f"tool {tool.name!r}", error))
+
+
+def _check_mirrors(exchange: Exchange, tool: Tool) -> None:
+    if tool.mirrors and exchange.headers is not None and not exchange.caller.revision.handshake:
+        check_mirrors(exchange.headers, exchange.params.arguments, tool.mirrors)
 
 
 def _failed(text: str) -> CallToolResult:

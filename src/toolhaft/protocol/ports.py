@@ -24,8 +24,8 @@ class Writer(Protocol):
 class LifespanState(Protocol):
     """The author's lifespan while it is served."""
 
-    value: Any
-
+    @property
+    def value(self) -> Any: ...
     @property
     def entered(self) -> bool: ...
     def join(self) -> None: ...

@@ -30,9 +30,10 @@ class Service(Protocol):
     info: Implementation
     stateless: Stateless
     limits: Limits
-    lifespan: LifespanState | None
     lane: Lane
 
+    @property
+    def lifespan(self) -> LifespanState | None: ...
     @property
     def store(self) -> Store: ...
     @property

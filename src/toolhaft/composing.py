@@ -1,0 +1,306 @@
+"""A server as a part of another: what it offers is offered there, now and whenever it changes.
+
+What is registered in the one is registered in the other, under a joined name, as the very same
+thing. So a call costs what it costs directly, unless the included server has something of its own
+around its calls: then the call goes through that.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from .dispatch import Dispatch
+from .errors import NotFound
+from .features.custom import Route
+from .features.joining import Prefix
+from .features.prompts import Prompt
+from .features.registry import Registry
+from .features.resources import Resource
+from .features.tools import Tool
+from .handles import Inclusion
+from .offers import Offers
+from .protocol.calls import Exchange, Result
+from .protocol.interests import Change, ListChange, ResourceChange
+from .protocol.ports import LifespanState
+from .types.resources import ReadResourceResult
+
+T = TypeVar("T", bound=Tool | Prompt | Resource)
+
+
+class Lifespans:
+    """The lifespan of a server and those of the servers it includes. Whoever serves joins all of
+    them; one that comes later is joined when it is needed."""
+
+    def __init__(self, own: LifespanState | None) -> None:
+        self._own = own
+        self._members: list[LifespanState] = [] if own is None else [own]
+        # Those that came while somebody was served, and those that went.
+        self._late: list[LifespanState] = []
+        self._gone: list[LifespanState] = []
+        self._users = 0
+
+    @property
+    def value(self) -> Any:
+        """What the server's own has yielded."""
+        return None if self._own is None else self._own.value
+
+    @property
+    def entered(self) -> bool:
+        """May all calls begin?"""
+        return all(member.entered for member in self._members)
+
+    @property
+    def is_late(self) -> bool:
+        """Is somebody served who came before a member did?"""
+        return bool(self._late)
+
+    def add(self, member: LifespanState) -> None:
+        """Include another one."""
+        (self._late if self._users else self._members).append(member)
+
+    def discard(self, member: LifespanState) -> None:
+        """Include it no more; who has joined it leaves it in the end."""
+        if member in self._late:
+            self._late.remove(member)
+        elif self._users:
+            self._gone.append(member)
+        else:
+            self._members.remove(member)
+
+    def join(self) -> None:
+        """Somebody serves. Does not wait."""
+        self.catch_up()
+        self._users += 1
+        for member in self._members:
+            member.join()
+
+    def catch_up(self) -> None:
+        """Join those who came late, once for each who is served. On the loop."""
+        while self._late:
+            member = self._late.pop(0)
+            for _ in range(self._users):
+                member.join()
+            self._members.append(member)
+
+    async def leave(self) -> None:
+        """Somebody has stopped serving, and leaves the latest first."""
+        self._users -= 1
+        members = list(reversed(self._members))
+        if not self._users:
+            for member in self._gone:
+                self._members.remove(member)
+            self._gone.clear()
+            self._members += self._late
+            self._late.clear()
+        for member in members:
+            await member.leave()
+
+    async def wait(self) -> None:
+        """Wait until all calls may begin."""
+        for member in list(self._members):
+            await member.wait()
+
+
+class Within:
+    """A call as an included server sees it: by the name or the URI that it knows itself."""
+
+    def __init__(self, exchange: Exchange, params: Any) -> None:
+        self.exchange = exchange
+        self.params = params
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.exchange, name)
+
+
+def within(exchange: Exchange, **known: str) -> Exchange:
+    """The same call with other words in its parameters."""
+    params = msgspec.structs.replace(exchange.params, **known)
+    return cast(Exchange, Within(exchange, params))
+
+
+class MountedSource(Generic[T]):
+    """The sources of an included registry, under joined names."""
+
+    def __init__(
+        self,
+        registry: Registry[T],
+        rename: Callable[[str], str],
+        under: Callable[[str, T], T],
+    ) -> None:
+        self._registry = registry
+        self._rename = rename
+        self._under = under
+
+    @property
+    def active(self) -> bool:
+        """Has the included server any sources?"""
+        return any(source.active for source in self._registry.sources)
+
+    @property
+    def private(self) -> bool:
+        """Does one of them look at who asks?"""
+        return any(source.active and source.private for source in self._registry.sources)
+
+    async def list(self, exchange: Exchange) -> dict[str, T]:
+        """What they have now."""
+        found = await self._registry.gathered(exchange)
+        return {
+            joined: self._under(joined, item)
+            for joined, item in ((self._rename(name), item) for name, item in found.items())
+        }
+
+    async def find(self, exchange: Exchange, name: str) -> T | None:
+        """The thing of this name, if one of them has it now."""
+        return (await self.list(exchange)).get(name)
+
+
+class Mount:
+    """One server in another.
+
+    Args:
+        lifespans: of the server that includes.
+    """
+
+    def __init__(
+        self, mine: Offers, theirs: Offers, dispatch: Dispatch, prefix: Prefix, lifespans: Lifespans
+    ) -> None:
+        self._mine = mine
+        self._theirs = theirs
+        self._dispatch = dispatch
+        self._prefix = prefix
+        self._lifespans = lifespans
+
+    def include(self, lifespan: LifespanState) -> Inclusion:
+        """Offer all of it, or nothing.
+
+        Args:
+            lifespan: of the server that is included.
+
+        Raises:
+            ValueError: a name is taken.
+        """
+        mine, theirs, name, uri = self._mine, self._theirs, self._prefix.name, self._prefix.uri
+        parts: list[tuple[Registry[Any], Registry[Any], Callable[[str], str], Any]] = [
+            (mine.tools.registry, theirs.tools.registry, name, self._tool),
+            (mine.prompts.registry, theirs.prompts.registry, name, self._prompt),
+            (mine.resources.direct, theirs.resources.direct, uri, self._resource),
+            (mine.resources.templates, theirs.resources.templates, uri, self._resource),
+        ]
+        removals: list[Callable[[], None]] = []
+        # Always in this order: whoever is included, then whoever includes it.
+        with theirs.lock, mine.lock:
+            for here, there, rename, _ in parts:
+                for each in there.names():
+                    here.check_free(rename(each))
+                    here.check_followers(rename(each))
+            for here, there, rename, under in parts:
+                removals.append(partial(self._locked, here.follow(there, rename, under)))
+                source = MountedSource[Any](there, rename, under)
+                here.attend(source)
+                removals.append(partial(here.leave, source))
+        removals.append(theirs.changes.join(self._heard))
+        mine.included.append(theirs)
+        removals.append(partial(mine.included.remove, theirs))
+        self._lifespans.add(lifespan)
+        removals.append(partial(self._lifespans.discard, lifespan))
+        mine.tell_all()
+        return Inclusion(removals, mine.tell_all)
+
+    def _locked(self, end: Callable[[], None]) -> None:
+        with self._theirs.lock, self._mine.lock:
+            end()
+        self._mine.tell_all()
+
+    def _heard(self, change: Change) -> None:
+        if isinstance(change, ListChange):
+            self._mine.forget_pages()
+            self._mine.changes.publish(change)
+        else:
+            self._mine.changes.publish(ResourceChange(self._prefix.uri(change.uri)))
+
+    def _tool(self, joined: str, tool: Tool) -> Tool:
+        plain = tool.under(joined, tool.route)
+        known = partial(within, name=tool.name)
+        return tool.under(joined, self._route(plain, self._theirs.tools.call, known))
+
+    def _prompt(self, joined: str, prompt: Prompt) -> Prompt:
+        plain = prompt.under(joined, prompt.route)
+        known = partial(within, name=prompt.name)
+        return prompt.under(joined, self._route(plain, self._theirs.prompts.get, known))
+
+    def _resource(self, joined: str, resource: Resource) -> Resource:
+        # The name by which it is registered has its scheme in lower case; its author's has not.
+        joined = self._prefix.uri(resource.uri)
+        inner = resource.route
+
+        def known(exchange: Exchange) -> Exchange:
+            return within(exchange, uri=exchange.params.uri[self._prefix.length :])
+
+        def onward(exchange: Exchange) -> Any:
+            return _answered(exchange, known(exchange), cast(Route, inner))
+
+        # A way further in begins at a URI of the included server.
+        is_respelled = inner is not None and self._prefix.length
+        plain = resource.under(joined, onward if is_respelled else inner)
+        route = self._route(plain, self._theirs.resources.read, known)
+        return resource.under(joined, route)
+
+    def _route(
+        self,
+        plain: Tool | Prompt | Resource,
+        handle: Callable[..., Any],
+        known: Callable[[Exchange], Exchange],
+    ) -> Route | None:
+        """The way of a call through what the included server has around its calls."""
+        dispatch = self._dispatch
+        if dispatch.has_middleware:
+
+            def through(exchange: Exchange) -> Any:
+                return self._through(exchange, known(exchange))
+
+            return through
+        if not dispatch.has_lifespan:
+            return plain.route
+
+        def begin(exchange: Exchange) -> Any:
+            return handle(exchange, plain)
+
+        def later(exchange: Exchange) -> Any:
+            if self._lifespans.is_late:
+                return self._late(exchange, begin)
+            return dispatch.enter(exchange, begin)
+
+        return later
+
+    async def _through(self, exchange: Exchange, known: Exchange) -> Result:
+        if self._lifespans.is_late:
+            self._lifespans.catch_up()
+        return await _answered(exchange, known, self._dispatch)
+
+    async def _late(self, exchange: Exchange, begin: Route) -> Result:
+        self._lifespans.catch_up()
+        return await exchange.settle(self._dispatch.enter(exchange, begin))
+
+
+async def _answered(exchange: Exchange, known: Exchange, handle: Callable[..., Any]) -> Result:
+    """The answer to a call as an included server knows it, in the words of whoever asks."""
+    try:
+        result = await exchange.settle(handle(known))
+    except NotFound as error:
+        if exchange.method != "resources/read":
+            raise
+        raise NotFound(error.message, uri=exchange.params.uri) from error
+    if isinstance(result, ReadResourceResult):
+        return _respelled(result, known.params.uri, exchange.params.uri)
+    return result
+
+
+def _respelled(result: ReadResourceResult, theirs: str, mine: str) -> ReadResourceResult:
+    """The answer keeps the client's spelling of the URI."""
+    contents = [
+        msgspec.structs.replace(each, uri=mine) if each.uri == theirs else each
+        for each in result.contents
+    ]
+    return msgspec.structs.replace(result, contents=contents)

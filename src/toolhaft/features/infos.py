@@ -1,0 +1,73 @@
+"""What a provider says of the things it offers: the entries of its lists."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ..schema.derived import Schema
+from ..types.content import Annotations
+from ..types.wire import Icon, Meta
+from .arguments import Arg
+from .tools import ToolDetails, hints
+
+
+class _Named(Struct, frozen=True):
+    name: str
+    description: str | None = None
+
+
+class ToolInfo(_Named, frozen=True, kw_only=True):
+    """A tool in the list of a provider. Keywords are as in `Server.add_tool`; without `args` and
+    `input_schema` it takes no arguments."""
+
+    title: str | None = None
+    args: Sequence[Arg] | None = None
+    input_schema: Schema | None = None
+    output_schema: Schema | None = None
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+    category: str | None = None
+    tags: Sequence[str] = ()
+    icons: Sequence[Icon] = ()
+    meta: Meta | None = None
+
+    def details(self) -> ToolDetails:
+        """The same, as a registered tool has it."""
+        return ToolDetails(
+            title=self.title,
+            description=self.description,
+            annotations=hints(self.read_only, self.destructive, self.idempotent, self.open_world),
+            icons=self.icons,
+            meta=self.meta,
+            category=self.category,
+            tags=self.tags,
+            args=() if self.args is None and self.input_schema is None else self.args,
+            input_schema=self.input_schema,
+            output_schema=self.output_schema,
+        )
+
+
+class PromptInfo(_Named, frozen=True, kw_only=True):
+    """A prompt in the list of a provider. Its arguments are strings."""
+
+    title: str | None = None
+    args: Sequence[Arg] = ()
+    icons: Sequence[Icon] = ()
+    meta: Meta | None = None
+
+
+class ResourceInfo(Struct, frozen=True):
+    """A resource in the list of a provider, or a template: a `{` in the URI makes it one."""
+
+    uri: str
+    # By default the URI.
+    name: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    title: str | None = None
+    size: int | None = None
+    icons: Sequence[Icon] = ()
+    annotations: Annotations | None = None
+    meta: Meta | None = None

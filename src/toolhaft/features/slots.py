@@ -1,0 +1,24 @@
+"""The place of a thing in a registry: where it stands, which one it is, and who hides it."""
+
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Slot(NamedTuple, Generic[T]):
+    """A thing in its place."""
+
+    # Never given twice: what a cursor holds. What replaces something stands in its place.
+    ordinal: int
+    # Never given twice either: it tells the thing from those that had its name before and after.
+    # What is updated stays the same thing; what replaces it is another one.
+    tenure: int
+    item: T
+    # By whom it is hidden: by somebody here, by the included server that has it, or by both.
+    is_disabled: bool = False
+    is_withheld: bool = False
+
+    @property
+    def is_seen(self) -> bool:
+        """Can clients see it?"""
+        return not (self.is_disabled or self.is_withheld)

@@ -1,0 +1,172 @@
+"""What registration gives back: a handle by which the thing can be changed while it is served."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, Protocol, Self, TypeVar, Unpack
+
+from .features.authoring import check_options
+from .features.custom import Recipe
+from .features.prompts import Prompt
+from .features.registry import Registry
+from .features.resources import Resource
+from .features.tools import Tool
+from .options import PromptOptions, ResourceOptions, ToolOptions
+
+
+class _Offered(Protocol):
+    recipe: Recipe | None
+
+
+T = TypeVar("T", bound=_Offered)
+H = TypeVar("H")
+
+
+class Handle(Generic[T]):
+    """A tool, a resource or a prompt of a server. All of this works from any thread, and clients
+    that follow the list are told.
+
+    In a `with` block, it is removed at the end."""
+
+    __slots__ = ("_registry", "_tenure", "name")
+
+    def __init__(self, registry: Registry[T], name: str) -> None:
+        self._registry = registry
+        self._tenure = registry.tenure(name)
+        self.name = name
+
+    @property
+    def enabled(self) -> bool:
+        """Can clients see it? Raises KeyError if it was removed."""
+        return self._registry.is_enabled(self.name, self._tenure)
+
+    def remove(self) -> None:
+        """Take it away. Raises KeyError if it was removed before."""
+        self._registry.remove(self.name, self._tenure)
+
+    def disable(self) -> None:
+        """Hide it from clients, who can neither list nor use it until it is enabled again."""
+        self._registry.hide(self.name, self._tenure)
+
+    def enable(self) -> None:
+        """Show it again, in its old place."""
+        self._registry.show(self.name, self._tenure)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._registry.discard(self.name, self._tenure)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    def _update(
+        self, function: Callable[..., Any] | None, changes: Mapping[str, Any], known: type
+    ) -> None:
+        what = type(self).__name__.removesuffix("Handle").lower()
+        fixed = {"name", "replace"} if what != "resource" else {"replace"}
+        for name in fixed & changes.keys():
+            raise TypeError(f"{what} {self.name!r}: update cannot change {name}; remove it and add")
+        if not (function is None or callable(function)):
+            raise TypeError(f"{what} {self.name!r}: update takes a function, not {function!r}")
+        check_options(f"{what}.update", None, changes, known)
+
+        def altered(item: T) -> T:
+            if item.recipe is None:
+                raise TypeError(f"{what} {self.name!r} is of an included server; update it there")
+            made: T = item.recipe(function, changes)
+            return made
+
+        self._registry.change(self.name, self._tenure, altered)
+
+
+class ToolHandle(Handle[Tool]):
+    """A tool of a server."""
+
+    __slots__ = ()
+
+    def update(
+        self, function: Callable[..., Any] | None = None, /, **changes: Unpack[ToolOptions]
+    ) -> None:
+        """Put another function or other options in its place; what is not given stays."""
+        self._update(function, changes, ToolOptions)
+
+
+class ResourceHandle(Handle[Resource]):
+    """A resource or a template of a server; its name here is the URI."""
+
+    __slots__ = ()
+
+    def update(
+        self, function: Callable[..., Any] | None = None, /, **changes: Unpack[ResourceOptions]
+    ) -> None:
+        """Put another function or other options in its place; what is not given stays."""
+        self._update(function, changes, ResourceOptions)
+
+
+class PromptHandle(Handle[Prompt]):
+    """A prompt of a server."""
+
+    __slots__ = ()
+
+    def update(
+        self, function: Callable[..., Any] | None = None, /, **changes: Unpack[PromptOptions]
+    ) -> None:
+        """Put another function or other options in its place; what is not given stays."""
+        self._update(function, changes, PromptOptions)
+
+
+class Handles(Mapping[str, H]):
+    """What is registered of one kind, by name, in its order; also what is disabled."""
+
+    def __init__(
+        self,
+        registries: tuple[Registry[Any], ...],
+        make: Callable[[Registry[Any], str], H],
+        key: Callable[[str], str] = str,
+    ) -> None:
+        self._registries = registries
+        self._make = make
+        self._key = key
+
+    def __getitem__(self, name: str) -> H:
+        """The handle of what has this name. Raises KeyError if there is none."""
+        key = self._key(name)
+        *others, last = self._registries
+        for registry in others:
+            if key in registry.names():
+                return self._make(registry, key)
+        return self._make(last, key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for registry in self._registries for name in registry.names()])
+
+    def __len__(self) -> int:
+        return sum(len(registry.names()) for registry in self._registries)
+
+
+class Inclusion:
+    """What `Server.include` has added, to take it away as a whole.
+
+    In a `with` block, it is removed at the end."""
+
+    __slots__ = ("_changed", "_removals")
+
+    def __init__(self, removals: list[Callable[[], None]], changed: Callable[[], None]) -> None:
+        self._removals = removals
+        self._changed = changed
+
+    def remove(self) -> None:
+        """Take away all of it that is still there. From any thread."""
+        while self._removals:
+            self._removals.pop()()
+
+    def changed(self) -> None:
+        """Tell clients that its lists may have changed: for objects that list what they have. From
+        any thread."""
+        self._changed()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()

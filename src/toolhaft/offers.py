@@ -1,0 +1,354 @@
+"""What a server offers, and how it gets there: one by one, or as the parts of an object."""
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec import UNSET
+
+from .features.authoring import check_bounds, check_cache, name_of
+from .features.calling import Callee
+from .features.changes import Changes
+from .features.completion import Completions
+from .features.context import MakeContext
+from .features.custom import Custom, Hook
+from .features.joining import Prefix
+from .features.prompts import Prompt, Prompts
+from .features.providing import HANDLERS, Making, hooks_of
+from .features.registry import Registry, Source
+from .features.resources import Cache, Resource, Resources, key_of
+from .features.signature import Signature
+from .features.tools import Mask, Tool, ToolDetails, Tools, hints
+from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandle
+from .marks import Marked, marks_of
+from .protocol.interests import ListChange, ListKind
+from .protocol.limits import Limits
+from .protocol.ports import Gate
+from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
+
+T = TypeVar("T")
+_HINTS = ("read_only", "destructive", "idempotent", "open_world")
+_BOUNDS = ("timeout", "limit", "thread")
+# Which list a client follows to hear of changes in one of an object's.
+_KINDS: Mapping[str, ListKind] = {
+    "tools": "tools",
+    "prompts": "prompts",
+    "resources": "resources",
+    "templates": "resources",
+}
+_UNPREFIXED = Prefix(None)
+
+
+class _Addition(NamedTuple):
+    """Something that is to be registered, with others or not at all."""
+
+    registry: Registry[Any]
+    name: str
+    item: Any
+    replace: bool = False
+
+
+class Offers:
+    """The tools, resources and prompts of a server."""
+
+    def __init__(
+        self, *, page_size: int | None, limits: Limits, mask: Mask, context: MakeContext
+    ) -> None:
+        self._limits = limits
+        self._mask = mask
+        self._context = context
+        self.lock = threading.RLock()
+        self.changes = Changes(self.followed)
+        # Other servers that are offered here.
+        self.included: list[Offers] = []
+
+        def registry(what: str, kind: ListKind) -> Registry[Any]:
+            return Registry(what, page_size, self._tell(kind), self.lock)
+
+        self.tools = Tools(registry("tool", "tools"), mask=mask)
+        self.resources = Resources(
+            registry("resource", "resources"), registry("template", "resources")
+        )
+        self.prompts = Prompts(registry("prompt", "prompts"))
+        self.completions = Completions(self.prompts, self.resources)
+        direct, templates = self.resources.direct, self.resources.templates
+        self.tool_handles = Handles((self.tools.registry,), ToolHandle)
+        self.resource_handles = Handles((direct, templates), ResourceHandle, key_of)
+        self.prompt_handles = Handles((self.prompts.registry,), PromptHandle)
+
+    # One by one
+
+    def add_tool(self, function: Callable[..., Any], **options: Any) -> ToolHandle:
+        """Register a tool; see `Server.add_tool`."""
+        return self._add(self._tool(function, options), ToolHandle)
+
+    def add_resource(
+        self, function: Callable[..., Any], uri: str, **options: Any
+    ) -> ResourceHandle:
+        """Register a resource; see `Server.add_resource`."""
+        return self._add(self._resource(function, uri, options), ResourceHandle)
+
+    def add_prompt(self, function: Callable[..., Any], **options: Any) -> PromptHandle:
+        """Register a prompt; see `Server.add_prompt`."""
+        return self._add(self._prompt(function, options), PromptHandle)
+
+    def _add(self, addition: _Addition, handle: Callable[[Registry[Any], str], T]) -> T:
+        with self.lock:
+            addition.registry.add(addition.name, addition.item, replace=addition.replace)
+            return handle(addition.registry, addition.name)
+
+    def _tool(
+        self,
+        function: Callable[..., Any],
+        options: Mapping[str, Any],
+        prefix: Prefix = _UNPREFIXED,
+        handler: Hook | None = None,
+    ) -> _Addition:
+        own, bounds, given = _sorted(function, options)
+        check_cache(given.get("cache", 0))
+        annotations = hints(*(given.pop(name, None) for name in _HINTS))
+        tool = Tool(
+            function,
+            ToolDetails(annotations=annotations, **given),
+            name=prefix.name(own),
+            ready=self.ready(**bounds),
+            limit=self._limits.result_bytes,
+            custom=None if handler is None else Custom(handler, own, is_whole=True),
+            mask=self._mask,
+        )
+        tool.recipe = lambda other, changes: (
+            self._tool(
+                function if other is None else other,
+                {**options, "name": own, **changes},
+                prefix,
+                handler,
+            ).item
+        )
+        replace = bool(options.get("replace"))
+        return _Addition(self.tools.registry, tool.name, tool, replace)
+
+    def _resource(
+        self,
+        function: Callable[..., Any],
+        uri: str,
+        options: Mapping[str, Any],
+        prefix: Prefix = _UNPREFIXED,
+        handler: Hook | None = None,
+    ) -> _Addition:
+        own, bounds, given = _sorted(function, options)
+        cache = given.pop("cache", None)
+        ready = self.ready(**bounds)
+        resource = Resource(
+            function,
+            prefix.uri(uri),
+            name=own,
+            ready=ready,
+            cache=Cache(cache) if isinstance(cache, int | float) else cache,
+            custom=None if handler is None else Custom(handler, is_whole=True),
+            unknown=prefix.length,
+            **given,
+        )
+        resource.recipe = lambda other, changes: (
+            self._resource(
+                function if other is None else other, uri, {**options, **changes}, prefix, handler
+            ).item
+        )
+        parts = self.resources
+        registry = parts.direct if resource.template is None else parts.templates
+        replace = bool(options.get("replace"))
+        return _Addition(registry, key_of(resource.uri), resource, replace)
+
+    def _prompt(
+        self,
+        function: Callable[..., Any],
+        options: Mapping[str, Any],
+        prefix: Prefix = _UNPREFIXED,
+        handler: Hook | None = None,
+    ) -> _Addition:
+        own, bounds, given = _sorted(function, options)
+        prompt = Prompt(
+            function,
+            name=prefix.name(own),
+            ready=self.ready(**bounds),
+            custom=None if handler is None else Custom(handler, own, is_whole=True),
+            **given,
+        )
+        prompt.recipe = lambda other, changes: (
+            self._prompt(
+                function if other is None else other,
+                {**options, "name": own, **changes},
+                prefix,
+                handler,
+            ).item
+        )
+        replace = bool(options.get("replace"))
+        return _Addition(self.prompts.registry, prompt.name, prompt, replace)
+
+    def ready(
+        self, timeout: float | None = None, limit: int | None = None, thread: bool = True
+    ) -> Callable[[Signature], Callee]:
+        """What makes a function of ours callable, within the bounds its author has set."""
+        check_bounds(timeout, limit)
+        gate = None if limit is None else _gate(limit)
+        return lambda signature: Callee(
+            signature, self._context, inline=not thread, timeout=timeout, gate=gate
+        )
+
+    # The parts of an object
+
+    def include(self, provider: object, prefix: Prefix, *, thread: bool) -> Inclusion:
+        """Register what an object has marked, and ask it for what it lists: all or nothing."""
+        called = type(provider).__name__
+        if isinstance(provider, type):
+            raise TypeError(f"include takes an instance: {provider.__name__}(), not the class")
+        marks = list(marks_of(provider))
+        marked = {mark.attribute for mark in marks}
+        hooks = hooks_of(provider, marked, context=self._context, inline=not thread)
+        additions = [self._marked(mark, prefix, hooks) for mark in marks]
+        sources = self._sources(hooks, prefix, called, thread=thread)
+        _check_handlers(hooks, additions, called)
+        if not additions and not sources:
+            raise TypeError(
+                f"there is nothing in {called} to include: mark its methods with @tool, @resource "
+                "or @prompt, or give it tools() and call_tool(name, arguments, ctx)"
+            )
+        removals = self._add_together(additions)
+        for registry, source in sources:
+            registry.attend(source)
+            removals.append(partial(registry.leave, source))
+        return Inclusion(removals, partial(self._tell_of, hooks))
+
+    def _marked(self, mark: Marked, prefix: Prefix, hooks: Mapping[str, Hook]) -> _Addition:
+        function, options, uri = mark.function, mark.options, mark.uri
+        if mark.kind == "resource":
+            return self._resource(function, uri, options, prefix, hooks.get("read_resource"))
+        if mark.kind == "prompt":
+            return self._prompt(function, options, prefix, hooks.get("get_prompt"))
+        return self._tool(function, options, prefix, hooks.get("call_tool"))
+
+    def _sources(
+        self, hooks: Mapping[str, Hook], prefix: Prefix, called: str, *, thread: bool
+    ) -> list[tuple[Registry[Any], Source[Any]]]:
+        making = Making(
+            self.ready(thread=thread), prefix, limit=self._limits.result_bytes, mask=self._mask
+        )
+        makers: dict[str, tuple[Registry[Any], Callable[[Hook, Hook], Source[Any]]]] = {
+            "tools": (self.tools.registry, making.tools),
+            "prompts": (self.prompts.registry, making.prompts),
+            "resources": (self.resources.direct, making.resources),
+            "templates": (self.resources.templates, making.templates),
+        }
+        found: list[tuple[Registry[Any], Source[Any]]] = []
+        for name, (registry, make) in makers.items():
+            hook, handler = hooks.get(name), hooks.get(HANDLERS[name])
+            if hook is None:
+                continue
+            if handler is None:
+                raise TypeError(
+                    f"{called} has {name}() and no {HANDLERS[name]}, so nobody answers for what it "
+                    f"lists; add {HANDLERS[name]}, or mark methods instead"
+                )
+            found.append((registry, make(hook, handler)))
+        return found
+
+    def _add_together(self, additions: list[_Addition]) -> list[Callable[[], None]]:
+        removals: list[Callable[[], None]] = []
+        with self.lock:
+            seen: set[tuple[int, str]] = set()
+            for registry, name, _, replace in additions:
+                if not replace:
+                    registry.check_free(name)
+                registry.check_followers(name)
+                if (id(registry), name) in seen:
+                    raise ValueError(f"{name!r} is marked twice; give one of them another name")
+                seen.add((id(registry), name))
+            for registry, name, item, replace in additions:
+                tenure = registry.add(name, item, replace=replace)
+                removals.append(partial(registry.discard, name, tenure))
+        return removals
+
+    # What there is
+
+    def capabilities(self) -> ServerCapabilities:
+        """What the server offers, which is what is registered now."""
+        tools, resources, prompts = self.tools.registry, self.resources, self.prompts.registry
+        changes = ListChanged(list_changed=True)
+        return ServerCapabilities(
+            tools=changes if tools else UNSET,
+            resources=ResourcesCapability(subscribe=True, list_changed=True)
+            if resources
+            else UNSET,
+            prompts=changes if prompts else UNSET,
+            completions={} if self.completions else UNSET,
+            logging={} if tools or resources or prompts else UNSET,
+        )
+
+    def reaches(self, other: "Offers") -> bool:
+        """Is the other one this one, or a part of it?"""
+        return other is self or any(each.reaches(other) for each in self.included)
+
+    def followed(self) -> frozenset[str]:
+        """The lists that clients can follow."""
+        parts = {
+            "tools": self.tools.registry,
+            "resources": self.resources,
+            "prompts": self.prompts.registry,
+        }
+        return frozenset(name for name, part in parts.items() if part)
+
+    def tell_all(self) -> None:
+        """Tell clients that every list may have changed."""
+        self._tell_of(_KINDS)
+
+    def forget_pages(self) -> None:
+        """What is evaluated has changed, or how much of it there is."""
+        for registry in (
+            self.tools.registry,
+            self.prompts.registry,
+            self.resources.direct,
+            self.resources.templates,
+        ):
+            registry.forget_pages()
+
+    def _tell_of(self, hooks: Mapping[str, object]) -> None:
+        for name, kind in _KINDS.items():
+            if name in hooks:
+                self.changes.publish(ListChange(kind))
+
+    def _tell(self, kind: ListKind) -> Callable[[], None]:
+        return lambda: self.changes.publish(ListChange(kind))
+
+
+def _sorted(
+    function: Any, options: Mapping[str, Any]
+) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The name that the author gives, the bounds of the calls, and all else."""
+    if not callable(function):
+        raise TypeError(f"what is registered is a function, not {function!r}")
+    given = dict(options)
+    given.pop("replace", None)
+    name = given.pop("name", None)
+    bounds = {bound: given.pop(bound) for bound in _BOUNDS if bound in given}
+    return name_of(function) if name is None else name, bounds, given
+
+
+def _check_handlers(hooks: Mapping[str, Hook], additions: list[_Addition], called: str) -> None:
+    """A handler that nobody can reach is a mistake."""
+    kinds: set[type] = {type(addition.item) for addition in additions}
+    for name, lists, kind in (
+        ("call_tool", ("tools",), Tool),
+        ("get_prompt", ("prompts",), Prompt),
+        ("read_resource", ("resources", "templates"), Resource),
+    ):
+        if name in hooks and kind not in kinds and not any(each in hooks for each in lists):
+            raise TypeError(
+                f"{called} has {name}, and lists nothing that it could be asked for; add "
+                f"{' or '.join(f'{each}()' for each in lists)}, or mark methods"
+            )
+
+
+def _gate(size: int) -> Gate:
+    from .runtime.gate import Gate  # noqa: PLC0415
+
+    return Gate(size)

@@ -1,0 +1,404 @@
+"""What is offered can change while it is served: handles, names, threads, and who hears of it."""
+
+import inspect
+import threading
+from typing import Any
+
+import pytest
+from tests.providing.clients import CLIENTS, PATIENCE, Client, Connect, hears, streams
+
+from toolhaft import Context, Server, tool
+
+every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
+
+
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def subtract(a: int, b: int) -> int:
+    """Subtract."""
+    return a - b
+
+
+def serving() -> Server:
+    """A server with one thing of each kind, so that clients are told of all lists."""
+    server = Server("changing", version="1")
+    server.add_tool(add)
+    server.add_prompt(lambda: "hello", name="greet")
+    server.add_resource(lambda: "text", "notes://one", name="one")
+    return server
+
+
+async def tools(client: Client) -> list[str]:
+    return [tool["name"] for tool in (await client.ask("tools/list"))["tools"]]
+
+
+async def heard_methods(client: Client, count: int) -> set[str]:
+    return {(await hears(client))["method"] for _ in range(count)}
+
+
+@every_client
+async def test_a_live_client_hears_of_a_tool_that_is_added(connect: Connect) -> None:
+    """E-14, E-46, L-15: lists may change while a client is connected."""
+    server = serving()
+    async with connect(server) as client:
+        await client.follow()
+        before = await tools(client)
+        server.add_tool(subtract)
+
+        assert before == ["add"]
+        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert await tools(client) == ["add", "subtract"]
+
+
+@every_client
+async def test_many_changes_are_one_piece_of_news(connect: Connect) -> None:
+    server = serving()
+    async with connect(server) as client:
+        await client.follow("notes://one")
+        for number in range(50):
+            server.add_tool(add, name=f"add{number}")
+        server.resource_updated("notes://one")
+
+        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert (await hears(client))["method"] == "notifications/resources/updated"
+        assert client.heard.empty()
+
+
+@every_client
+async def test_a_change_from_another_thread_reaches_a_live_client(connect: Connect) -> None:
+    server = serving()
+    async with connect(server) as client:
+        await client.follow()
+        thread = threading.Thread(target=server.tools["add"].disable)
+        thread.start()
+
+        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert await tools(client) == []
+        thread.join()
+
+
+@every_client
+async def test_every_kind_can_be_changed_and_is_heard_of(connect: Connect) -> None:
+    server = serving()
+    async with connect(server) as client:
+        await client.follow()
+        server.prompts["greet"].disable()
+        server.resources["notes://one"].remove()
+        server.add_resource(lambda name: name, "notes://{name}", name="any")
+
+        assert await heard_methods(client, 2) == {
+            "notifications/prompts/list_changed",
+            "notifications/resources/list_changed",
+        }
+        assert (await client.ask("prompts/list"))["prompts"] == []
+        [template] = (await client.ask("resources/templates/list"))["resourceTemplates"]
+        assert template["uriTemplate"] == "notes://{name}"
+
+
+@every_client
+async def test_a_tool_may_change_what_is_offered(connect: Connect) -> None:
+    server = serving()
+
+    @server.tool
+    def grow(ctx: Context) -> str:
+        ctx.server.add_tool(subtract)
+        return "grown"
+
+    async with connect(server) as client:
+        await client.follow()
+        await client.ask("tools/call", name="grow", arguments={})
+
+        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        called = await client.ask("tools/call", name="subtract", arguments={"a": 3, "b": 1})
+        assert called["content"] == [{"type": "text", "text": "2"}]
+
+
+# Handles
+
+
+async def listed(server: Server) -> list[dict[str, Any]]:
+    async with streams(server, stateless=True) as client:
+        found: list[dict[str, Any]] = (await client.ask("tools/list"))["tools"]
+        return found
+
+
+async def names(server: Server) -> list[str]:
+    return [tool["name"] for tool in await listed(server)]
+
+
+async def call(server: Server, name: str, **arguments: Any) -> Any:
+    async with streams(server, stateless=True) as client:
+        return await client.ask("tools/call", name=name, arguments=arguments)
+
+
+async def test_a_handle_removes_its_tool_once() -> None:
+    server = serving()
+    handle = server.add_tool(subtract)
+    handle.remove()
+
+    with pytest.raises(KeyError, match="no tool named 'subtract' any more"):
+        handle.remove()
+    assert await names(server) == ["add"]
+
+
+async def test_a_handle_does_not_act_on_another_tool_of_the_same_name() -> None:
+    server = serving()
+    handle = server.add_tool(subtract)
+    server.remove_tool("subtract")
+    server.add_tool(subtract)
+
+    with pytest.raises(KeyError, match="any more"):
+        handle.remove()
+    with pytest.raises(KeyError, match="any more"):
+        handle.update(title="x")
+    with pytest.raises(KeyError, match="any more"):
+        handle.disable()
+    assert await names(server) == ["add", "subtract"]
+
+
+async def test_what_is_disabled_can_neither_be_seen_nor_used() -> None:
+    server = serving()
+    server.add_tool(subtract)
+    server.tools["add"].disable()
+    server.tools["add"].disable()
+    refused = await call(server, "add", a=1, b=2)
+
+    assert await names(server) == ["subtract"]
+    assert refused == {"code": -32602, "message": "unknown tool: 'add'; there are subtract"}
+    assert not server.tools["add"].enabled
+    assert list(server.tools) == ["add", "subtract"]
+
+
+async def test_what_is_enabled_again_has_its_old_place() -> None:
+    server = serving()
+    server.add_tool(subtract)
+    handle = server.tools["add"]
+    handle.disable()
+    handle.enable()
+    handle.enable()
+
+    assert await names(server) == ["add", "subtract"]
+    assert handle.enabled
+
+
+def test_the_name_of_what_is_disabled_is_taken() -> None:
+    server = serving()
+    server.tools["add"].disable()
+
+    with pytest.raises(ValueError, match="there is a tool 'add' already"):
+        server.add_tool(add)
+
+
+async def test_what_replaces_something_disabled_is_enabled_in_its_place() -> None:
+    server = serving()
+    server.add_tool(subtract)
+    server.tools["add"].disable()
+    server.add_tool(add, replace=True)
+
+    assert await names(server) == ["add", "subtract"]
+
+
+async def test_a_server_whose_tools_are_all_disabled_has_an_empty_list() -> None:
+    server = serving()
+    server.tools["add"].disable()
+
+    assert await names(server) == []
+    assert server.capabilities().tools
+
+
+async def test_update_changes_what_is_given_and_nothing_else() -> None:
+    server = serving()
+    handle = server.add_tool(subtract, title="Minus", read_only=True)
+    server.add_tool(add, name="last")
+    handle.update(description="Take away.")
+    [_, tool, _] = await listed(server)
+
+    assert tool["name"] == "subtract"
+    assert tool["description"] == "Take away."
+    assert tool["title"] == "Minus"
+    assert tool["annotations"] == {"readOnlyHint": True}
+
+
+async def test_update_puts_another_function_under_the_same_name() -> None:
+    server = serving()
+    server.tools["add"].update(subtract)
+
+    assert (await call(server, "add", a=3, b=1))["structuredContent"] == 2
+
+
+async def test_an_update_that_is_refused_changes_nothing() -> None:
+    server = serving()
+    handle = server.tools["add"]
+
+    with pytest.raises(TypeError, match="has no option 'colour'"):
+        handle.update(colour="red")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="update cannot change name"):
+        handle.update(name="plus")
+    with pytest.raises(TypeError, match="title must be a str"):
+        handle.update(title=3)  # type: ignore[arg-type]
+    assert (await listed(server))[0]["description"] == "Add."
+
+
+async def test_what_is_updated_while_it_is_disabled_stays_disabled() -> None:
+    server = serving()
+    handle = server.tools["add"]
+    handle.disable()
+    handle.update(title="Plus")
+
+    assert await names(server) == []
+    handle.enable()
+    assert (await listed(server))[0]["title"] == "Plus"
+
+
+async def test_resources_templates_and_prompts_have_handles_too() -> None:
+    server = Server("s", version="1")
+    direct = server.add_resource(lambda: "text", "notes://one", name="one")
+    template = server.add_resource(lambda name: name, "notes://{name}", name="any")
+    prompt = server.add_prompt(lambda: "hello", name="greet")
+    direct.update(lambda: "other", mime_type="text/markdown")
+    template.update(description="Any note.")
+    prompt.update(title="Greet")
+    async with streams(server, stateless=True) as client:
+        read = await client.ask("resources/read", uri="notes://one")
+        [shown] = (await client.ask("resources/templates/list"))["resourceTemplates"]
+        [greeting] = (await client.ask("prompts/list"))["prompts"]
+
+    assert read["contents"] == [
+        {"uri": "notes://one", "text": "other", "mimeType": "text/markdown"}
+    ]
+    assert shown["description"] == "Any note."
+    assert greeting["title"] == "Greet"
+    assert list(server.resources) == ["notes://one", "notes://{name}"]
+    assert server.resources["NOTES://one"].name == "notes://one"
+    assert len(server.resources) == 2
+
+
+def test_a_resource_can_be_removed_by_its_uri() -> None:
+    """E-46: by the same string, template or not."""
+    server = Server("s", version="1")
+    server.add_resource(lambda: "text", "notes://one", name="one")
+    server.add_resource(lambda name: name, "notes://{name}", name="any")
+    server.remove_resource("notes://one")
+    server.remove_resource("notes://{name}")
+
+    with pytest.raises(KeyError, match="notes://one"):
+        server.remove_resource("notes://one")
+    assert list(server.resources) == []
+
+
+async def test_a_tool_can_be_lent_for_the_length_of_a_block() -> None:
+    """E-47: what counts references there is a `with` block here."""
+    server = serving()
+    with server.add_tool(subtract):
+        during = await names(server)
+
+    assert during == ["add", "subtract"]
+    assert await names(server) == ["add"]
+
+
+def test_what_was_removed_in_its_block_is_not_removed_again() -> None:
+    server = serving()
+    with server.add_tool(subtract) as handle:
+        handle.remove()
+        server.add_tool(subtract)
+
+    assert list(server.tools) == ["add", "subtract"]
+
+
+def test_a_duplicate_is_refused_and_keeps_the_first() -> None:
+    """E-47: refused by default; replace=True replaces."""
+    server = serving()
+
+    with pytest.raises(ValueError, match=r"there is a tool 'add' already.*replace=True"):
+        server.add_tool(subtract, name="add")
+
+
+def test_a_handle_says_what_it_is() -> None:
+    assert repr(serving().tools["add"]) == "<ToolHandle 'add'>"
+
+
+def test_what_is_not_registered_has_no_handle() -> None:
+    server = serving()
+
+    with pytest.raises(KeyError, match="there is no tool named 'plus'"):
+        server.tools["plus"]
+    assert "plus" not in server.tools
+    assert "add" in server.tools
+
+
+def test_threads_that_change_a_server_together_lose_nothing() -> None:
+    server = serving()
+
+    def work(number: int) -> None:
+        for step in range(20):
+            handle = server.add_tool(add, name=f"add-{number}-{step}")
+            handle.update(title="x")
+            handle.disable()
+            handle.enable()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(server.tools) == 1 + 8 * 20
+    assert all(handle.enabled for handle in server.tools.values())
+
+
+def test_what_is_no_function_cannot_take_the_place_of_one() -> None:
+    with pytest.raises(TypeError, match="tool 'add': update takes a function, not 3"):
+        serving().tools["add"].update(3)  # type: ignore[arg-type]
+
+
+def test_what_replaced_something_outlives_it() -> None:
+    class Adding:
+        @tool
+        def add(self) -> None: ...
+
+    server = Server("changing", version="1")
+    inclusion = server.include(Adding())
+    with server.add_tool(add, replace=True) as first:
+        second = server.add_tool(subtract, name="add", replace=True)
+        inclusion.remove()
+    with pytest.raises(KeyError, match="there is no tool named 'add' any more"):
+        first.disable()
+
+    assert list(server.tools) == ["add"]
+    assert second.enabled
+
+
+async def test_updates_from_several_threads_are_all_kept() -> None:
+    """One waits in the middle of its update, while the other one begins."""
+    server = Server("changing", version="1")
+    handle = server.add_tool(add)
+    begun, other = threading.Event(), threading.Event()
+
+    class Slow:
+        """A function whose signature takes its time."""
+
+        @property
+        def __signature__(self) -> inspect.Signature:
+            begun.set()
+            other.wait(0.2)
+            return inspect.signature(subtract)
+
+        def __call__(self, a: int, b: int) -> int:
+            return a - b
+
+    def describe() -> None:
+        begun.wait(PATIENCE)
+        handle.update(description="Calculate.")
+        other.set()
+
+    thread = threading.Thread(target=describe)
+    thread.start()
+    handle.update(Slow(), title="Slow")
+    thread.join()
+
+    async with streams(server, stateless=True) as client:
+        (found,) = (await client.ask("tools/list"))["tools"]
+        assert (found["title"], found["description"]) == ("Slow", "Calculate.")
