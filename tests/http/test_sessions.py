@@ -312,7 +312,7 @@ async def test_a_client_without_a_session_cannot_be_asked_and_is_told_so() -> No
     answer = await client.tool("asks")
 
     assert answer.json["result"]["isError"] is True
-    assert "keeps a session" in answer.text
+    assert "sessions that are kept" in answer.text
 
 
 async def test_the_level_of_logs_belongs_to_the_session() -> None:
