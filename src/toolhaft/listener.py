@@ -9,7 +9,8 @@ from typing import Unpack
 import msgspec
 
 from .addresses import address
-from .options import ASGI, HttpOptions, RunnerName, SessionMode, Terms
+from .options import ASGI, HttpOptions, RunnerName, Terms
+from .protocol.http import SessionMode
 from .protocol.ports import Guard
 from .server import Server
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from .features.arguments import Arg
 from .features.resources import Cache
+from .protocol.http import SessionMode
 from .protocol.ports import Guard
 from .types.content import Annotations
 from .types.wire import Icon, Json, Meta
@@ -57,7 +58,6 @@ class ResourceOptions(_Options, total=False):
     raw: bool
 
 
-SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
 RunnerName: TypeAlias = Literal["uvicorn", "granian"]
 _Event: TypeAlias = MutableMapping[str, Any]
 

@@ -8,7 +8,7 @@ that repeat what the body says are checked in `peer.py`, between the steps that 
 import binascii
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -47,6 +47,8 @@ _VISIBLE = pattern(r"[\x20-\x7e\t]*")
 _SENTINEL = ("=?base64?", "?=")
 
 Fields = list[tuple[bytes, bytes]]
+# Do clients that begin with a handshake get a session: as they like, always, or never?
+SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
 
 
 class Head(Mapping[str, str]):

@@ -8,10 +8,9 @@ without: then it is served as if the handshake had been done.
 import asyncio
 import contextlib
 import inspect
-import logging
 from itertools import count
 from threading import get_ident
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, cast
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
@@ -24,6 +23,7 @@ from ..protocol.http import (
     Doors,
     Head,
     Refused,
+    SessionMode,
     cors,
     preflight,
     refused,
@@ -47,10 +47,6 @@ from .reply import Reply
 from .response import Receive, Response, Scope, Send
 from .service import Service
 from .sessions import Full, Live, Sessions
-
-log = logging.getLogger(__name__)
-
-SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
 
 # Where the transport of the oldest revision is, behind the path of its service.
 PAIR: Final = "/sse"

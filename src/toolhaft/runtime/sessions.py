@@ -120,9 +120,6 @@ class Sessions:
         # In the order of their last use.
         self._live: OrderedDict[str, Live] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._live)
-
     def all(self) -> list[Live]:
         """Every session there is."""
         return list(self._live.values())
