@@ -11,6 +11,7 @@ from typing import Any
 
 from ..listener import Listener
 from ..server import Server
+from .spelling import parts_of
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -42,9 +43,7 @@ def load_any(target: str) -> Server | Listener:
             f"{target!r} is a URL; a target must be a file or a module, as in server.py or "
             "package.module"
         )
-    where, colon, name = target.rpartition(":")
-    if not colon or "/" in name or "\\" in name:  # the colon of a drive is not ours
-        where, name = target, ""
+    where, name = parts_of(target)
     module = _from_file(Path(where)) if where.endswith(".py") else _from_name(where)
     return _named(module, name, where) if name else _only(module, where)
 
