@@ -3,7 +3,6 @@
 import os
 import stat
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,6 +87,3 @@ def house(
     monkeypatch.setenv("PATH", str(made.programs))
     monkeypatch.chdir(made.project)
     return made
-
-
-Words = Callable[[dict[str, object]], list[str]]

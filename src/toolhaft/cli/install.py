@@ -16,7 +16,7 @@ from .installing.changing import (
     failed,
     worked_out,
 )
-from .installing.clients import Client, Wanted
+from .installing.clients import CLIENTS, Client, Wanted
 from .installing.places import this_machine
 from .installing.splicing import Unclear
 from .installing.steps import Desk, Step
@@ -33,11 +33,13 @@ def execute(options: argparse.Namespace) -> int:
     try:
         has_target = options.attach is None and options.http is None
         *words, target = [*options.words] if has_target and options.words else [*options.words, ""]
+        if has_target and (not target or target in CLIENTS):
+            raise WrongWords("name a server after the clients, as in install cursor server.py")
         clients = clients_of(words, machine, all_of_them=options.all)
         wanted = _wanted(options, target)
+        _check_name(wanted.name)
         if has_target and not options.no_check:
             wanted = _tried(wanted, options)
-        _check_name(wanted.name)
 
         def work(desk: Desk, client: Client) -> Step:
             return desk.install(
@@ -64,8 +66,6 @@ def _wanted(options: argparse.Namespace, target: str) -> Wanted:
     if options.attach is not None:
         words = [*launcher(), "attach", options.attach]
         return Wanted(options.name or options.attach, words[0], words[1:], env)
-    if not target:
-        raise WrongWords("name a server after the clients, as in toolhaft install cursor server.py")
     where, _ = parts_of(target)
     words = [*launcher(), "run", *_run_words(target, options.directory)]
     return Wanted(options.name or _spelled(Path(where).stem), words[0], words[1:], env)

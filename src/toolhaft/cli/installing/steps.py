@@ -301,7 +301,10 @@ def _parents(client: Client, value: dict[str, Any]) -> Sequence[str]:
 
 
 def _is_ours(entry: Any) -> bool:
-    words = _IN_TEXT.findall(entry) if isinstance(entry, str) else words_of(entry)
+    words = words_of(entry)
+    if isinstance(entry, str):  # the lines of an entry in YAML
+        found: list[str] = _IN_TEXT.findall(entry)
+        words = [word for word in found if word != "-" and not word.endswith(":")]
     return any(_OURS.search(word) and then in ("run", "attach") for word, then in pairwise(words))
 
 
