@@ -194,7 +194,9 @@ def yaml_texts(draw: st.DrawFn) -> str:
     text = "\n".join(lines)
     # The end of a block of text is the end of a line; without it, nothing can follow.
     last = text.rpartition("\n")[2]
-    in_block = last.startswith(" ") and last.endswith(("more", "'tis", "deep", "extensions:"))
+    in_block = last.startswith(" ") and last.endswith(
+        ("more", "'tis", "deep", "extensions:", ": x")
+    )
     text += "\n" if in_block else ""
     ended = text.endswith("\n") or not text
     text = text if ended else text + draw(st.sampled_from(["", "\n"]))

@@ -278,7 +278,11 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
         _uninstall,
         f"example:\n  toolhaft uninstall cursor claude-code notes\n\n{_CHANGES}",
     ),
-    "clients": ("show the clients that are known, and what is installed in them", _clients, ""),
+    "clients": (
+        "show the clients that are known, and what is installed in them",
+        _clients,
+        "example:\n  toolhaft clients --json\n",
+    ),
 }
 _WITHOUT_TARGET = ("install", "uninstall", "clients")
 
