@@ -3,14 +3,19 @@
 import tomllib
 from collections.abc import Callable
 from itertools import takewhile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 from tests.install.texts import ENTRY, jsonc_texts, stripped, toml_texts, yaml_texts
 
 from toolhaft.cli.installing import jsonc, toml_tables, yaml_blocks
+from toolhaft.cli.installing.clients import CLIENTS, Wanted
+from toolhaft.cli.installing.places import Machine
 from toolhaft.cli.installing.splicing import Format, without
+from toolhaft.cli.installing.steps import Desk
 
 Read = Callable[[str], Any]
 OTHER = {"command": "/bin/other", "args": []}
@@ -95,3 +100,45 @@ def test_without_a_receipt_json_still_says_the_same(text: str) -> None:
 
     keys = ["mcpServers", "new"]
     assert without(stripped(left), keys) == without(before, keys)
+
+
+# Through files and receipts
+
+CLIENT_OF = {"jsonc": "cursor", "toml": "codex", "yaml": "goose"}
+
+
+def at_desk(home: str) -> Desk:
+    """A new process, which knows only what is in files."""
+    return Desk(Machine("linux", {}, home, home))
+
+
+@settings(thorough, max_examples=60)
+@given(
+    st.one_of(
+        st.tuples(st.just("jsonc"), jsonc_texts()),
+        st.tuples(st.just("toml"), toml_texts()),
+        st.tuples(st.just("yaml"), yaml_texts()),
+    ),
+    st.permutations(["one", "two", "three"]),
+)
+def test_files_are_given_back_as_they_were(
+    kind_and_text: tuple[str, str], order: list[str]
+) -> None:
+    kind, text = kind_and_text
+    client = CLIENTS[CLIENT_OF[kind]]
+    with TemporaryDirectory() as home:
+        path = at_desk(home).where(client, "user")
+        path.parent.mkdir(parents=True)
+        path.write_bytes(text.encode())
+        for name in ("one", "two", "three"):
+            desk = at_desk(home)
+            wanted = Wanted(name, "/bin/toolhaft", ["run", name])
+            desk.do(desk.install(client, wanted, scope="user", via="file", force=False))
+        full = path.read_bytes()
+        for name in order:
+            desk = at_desk(home)
+            desk.do(desk.uninstall(client, name, scope="user", via="file", force=False))
+
+        assert full != text.encode()
+        assert path.read_bytes() == text.encode()
+        assert [each.name for each in path.parent.iterdir()] == [path.name]

@@ -1,6 +1,8 @@
 """A server is started as a client starts it, before it is installed; and by a client, after."""
 
 import json
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -94,6 +96,23 @@ def from_list(house: House) -> Command:
     text = (house.home / ".config/opencode/opencode.json").read_text()
     found = json.loads(text)["mcp"]["n"]
     return found["command"][0], found["command"][1:], found["environment"]
+
+
+def test_a_module_beside_us_is_not_taken_for_an_installed_one(house: House) -> None:
+    # `python -m` looks for modules in the present folder, which is not where clients are.
+    words = ["install", "cursor", "notes:server", "--name", "n", *PYTHON_PATH]
+    done = subprocess.run(
+        [sys.executable, "-m", "toolhaft", *words],
+        cwd=house.project,
+        env={"HOME": str(house.home), "PYTHONPATH": SOURCE, "PATH": ""},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=30,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert from_json(house)[1][-2:] == ["--directory", str(house.project)]
 
 
 @pytest.mark.parametrize("target", ["notes.py", "notes:server"])

@@ -3,7 +3,8 @@
 import argparse
 import os
 import re
-from importlib.util import find_spec
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from .installing.changing import (
@@ -88,7 +89,7 @@ def _run_words(target: str, directory: str | None) -> list[str]:
         if not os.path.isfile(where):
             raise WrongWords(f"there is no file {where!r}")
         where = os.path.abspath(where)
-    elif directory is None and find_spec(where.partition(".")[0]) is None:
+    elif directory is None and not _is_installed(where):
         directory = os.getcwd()
     words = [f"{where}:{name}" if name else where]
     if directory is None:
@@ -96,6 +97,12 @@ def _run_words(target: str, directory: str | None) -> list[str]:
     if not os.path.isdir(directory):
         raise WrongWords(f"there is no folder {directory!r}")
     return [*words, "--directory", os.path.abspath(directory)]
+
+
+def _is_installed(module: str) -> bool:
+    """Is a module found from any folder, and not only from this one?"""
+    elsewhere = [path for path in sys.path if os.path.abspath(path) != os.getcwd()]
+    return PathFinder.find_spec(module.partition(".")[0], elsewhere) is not None
 
 
 def _tried(wanted: Wanted, options: argparse.Namespace) -> Wanted:
