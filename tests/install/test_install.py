@@ -266,7 +266,9 @@ def test_broken_receipts_are_named(house: House) -> None:
     house.put(".local/state/toolhaft/installed.json", "[1]")
 
     done = house.run("install", "cursor", "notes.py", "--no-check")
+    listed = house.run("clients")
 
+    assert (listed.status, listed.out, listed.err) == (3, "", done.err)
     assert done.status == 3
     assert "installed.json, where toolhaft keeps what it has installed, cannot be read" in done.err
 

@@ -1,6 +1,7 @@
 """A server is started as a client starts it, before it is installed; and by a client, after."""
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -134,3 +135,25 @@ async def test_a_client_can_start_what_was_written(
 
     assert installed.status == 0
     assert result.content[0].text == "HELLO"
+
+
+@pytest.mark.parametrize("words", [["install", "cursor", "zed", "notes.py"], ["clients"]])
+def test_the_work_is_done_even_if_nobody_reads_what_is_said(house: House, words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "toolhaft", *words, *PYTHON_PATH[: 2 * (len(words) > 1)]],
+            cwd=house.project,
+            env={"HOME": str(house.home), "PYTHONPATH": SOURCE, "PATH": ""},
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=30,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (house.home / ".config/zed/settings.json").exists() == (len(words) > 1)

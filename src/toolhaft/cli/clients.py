@@ -4,9 +4,11 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from .installing.changing import CANNOT_CHANGE, failed
 from .installing.clients import CLIENTS, Client
 from .installing.finding import sign_of
 from .installing.places import Machine, this_machine
+from .installing.saying import say
 from .installing.splicing import Unclear
 from .installing.steps import Desk
 from .rendering import as_json
@@ -20,14 +22,13 @@ def execute(options: argparse.Namespace) -> int:
     try:
         desk = Desk(machine)
     except Unclear as error:
-        print(f"toolhaft: {error}")
-        return 3
+        return failed(CANNOT_CHANGE, str(error))
     rows = [row for client in CLIENTS.values() for row in _rows(desk, client, machine)]
     if options.json:
-        print(as_json({"clients": rows}), end="")
+        say(as_json({"clients": rows}), end="")
         return 0
     shown = [row for row in rows if row["scope"] == "user" or row["exists"]]
-    print(_table([_HEAD, *(_cells(row) for row in shown)]), end="")
+    say(_table([_HEAD, *(_cells(row) for row in shown)]), end="")
     return 0
 
 

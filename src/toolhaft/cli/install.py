@@ -19,6 +19,7 @@ from .installing.changing import (
 )
 from .installing.clients import CLIENTS, Client, Wanted
 from .installing.places import this_machine
+from .installing.saying import say
 from .installing.splicing import Unclear
 from .installing.steps import Desk, Step
 from .installing.trial import NoAnswer, launcher, start
@@ -49,7 +50,8 @@ def execute(options: argparse.Namespace) -> int:
 
         desk = Desk(machine)
         carry_out(desk, worked_out(desk, clients, options.scope, work), dry_run=options.dry_run)
-        _warn(clients, wanted)
+        if not options.dry_run:
+            _warn(clients, wanted)
     except WrongWords as error:
         return failed(WRONG_COMMAND, str(error))
     except NoAnswer as error:
@@ -109,7 +111,7 @@ def _tried(wanted: Wanted, options: argparse.Namespace) -> Wanted:
     words = [wanted.command, *wanted.args]
     found = start(words, wanted.env, seconds=options.timeout)
     tools = f"{found.tools} tool{'' if found.tools == 1 else 's'}"
-    print(f"{found.name}: starts, and has {tools}", flush=True)
+    say(f"{found.name}: starts, and has {tools}")
     return wanted if options.name else wanted._replace(name=_spelled(found.name))
 
 
@@ -133,7 +135,7 @@ def _warn(clients: list[Client], wanted: Wanted) -> None:
     for client in clients:
         if secret and client.reference:
             instead = client.reference.replace("NAME", secret[0])
-            print(
+            say(
                 f"{client.id}: {', '.join(secret)} is now in the file for all to read who may; "
                 f"--env '{secret[0]}={instead}' would name it only"
             )

@@ -10,6 +10,7 @@ from . import files
 from .clients import CLIENTS, Client
 from .finding import found
 from .places import Machine
+from .saying import say
 from .steps import Desk, Step
 
 WRONG_COMMAND = 2
@@ -53,7 +54,7 @@ def worked_out(desk: Desk, clients: Sequence[Client], scope: str, work: Work) ->
     for client in clients:
         path = desk.where(client, scope)
         if path in known:
-            print(f"{client.id}: reads the same file as {known[path]}")
+            say(f"{client.id}: reads the same file as {known[path]}")
             continue
         known[path] = client.id
         steps.append(work(desk, client))
@@ -64,15 +65,15 @@ def carry_out(desk: Desk, steps: Sequence[Step], *, dry_run: bool) -> None:
     """Do all steps and say so, or show what they would change."""
     for step in steps:
         if dry_run:
-            print(step.shown(), end="")
+            say(step.shown(), end="")
             continue
         desk.do(step)
-        print(f"{step.client.id}: {step.summary}")
+        say(f"{step.client.id}: {step.summary}")
         backup = files.backup_of(step.path)
         if step.changes and step.undo is not None:
             if backup.exists():
-                print(f"  before: {backup}")
-            print(f"  next: {step.client.after}")
+                say(f"  before: {backup}")
+            say(f"  next: {step.client.after}")
 
 
 def failed(status: int, message: str) -> int:
