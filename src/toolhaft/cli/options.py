@@ -191,7 +191,8 @@ def declare(commands: Any, name: str) -> argparse.ArgumentParser:
         "target",
         metavar="TARGET",
         help="file.py, file.py:name, module or module:name; the name is a Server (for run, also a "
-        "Listener) or a function that makes one, and may be left out if there is only one Server",
+        "Listener) or a function that makes one, left out if there is only one Server or "
+        "one is named `server`; or a folder whose pyproject.toml says it: [tool.toolhaft] server",
     )
     configure(parser)
     return parser
