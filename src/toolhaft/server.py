@@ -152,11 +152,16 @@ class Server:
 
         Args:
             description: what the model reads; by default the docstring, without its sections.
-            read_only, destructive, idempotent, open_world: hints for clients; unset is not false.
-            category, tags: for clients that sort their tools; sent in `_meta`.
+            read_only: hint for clients: it changes nothing. Unset is not false, here and below.
+            destructive: hint: it may overwrite or delete.
+            idempotent: hint: to call it again changes nothing more.
+            open_world: hint: it deals with the world outside.
+            category: for clients that sort their tools; sent in `_meta`.
+            tags: the same.
             args: the arguments, told one by one instead of by annotations.
-            input_schema, output_schema: JSON Schemas to publish and to check by, instead of those
-                made of the annotations. With an input schema the function may take `**arguments`.
+            input_schema: a JSON Schema to publish and to check by, instead of the one made of the
+                annotations. With it, the function may take `**arguments`.
+            output_schema: the same for the result.
             strict: refuse "7" for an integer, and JSON in a string.
             timeout: seconds after which the call fails.
             limit: how many calls of this tool may run at once; more of them wait in line.
@@ -235,7 +240,7 @@ class Server:
         Args:
             cache: for how many seconds a client may keep what it read; or a `Cache`.
             raw: give the variables as they were sent, with their percent escapes.
-            timeout, limit, thread, replace: as in `add_tool`.
+            timeout: as in `add_tool`, and so are the others.
 
         Raises:
             TypeError: the function's parameters are not the variables of the template.
