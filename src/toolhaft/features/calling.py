@@ -34,7 +34,10 @@ Failed = Callable[[BaseException], Result]
 
 def unchanged(error: BaseException) -> NoReturn:
     """What most features do with a failure: leave it to the connection."""
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # the error holds this frame: both would stay, with all that the call was given
 
 
 class Callee:
@@ -169,23 +172,28 @@ class _Run:
     def _plainly(self, finish: Finish) -> Result:
         error: BaseException | None = None
         result: Result = b""
-        with ExitStack() as stack:
-            try:
-                if self._callee.signature.inquired:
-                    asked = self._inquiries()
-                    self._take_answers(self._exchange.ask_from_thread(asked) if asked else {})
-                for step in self._callee.plan.steps:
-                    if step.form == "generator":
-                        self._made.append(stack.enter_context(self._manager(step)))
-                    else:
-                        self._made.append(step.function(**self._inputs(step)))
-                result = finish(self._call())
-            except BaseException as raised:
-                error = raised
-                raise
-        if error is not None:  # a dependency has caught it, and the call has failed all the same
-            raise error
-        return result
+        try:
+            with ExitStack() as stack:
+                try:
+                    if self._callee.signature.inquired:
+                        asked = self._inquiries()
+                        self._take_answers(self._exchange.ask_from_thread(asked) if asked else {})
+                    for step in self._callee.plan.steps:
+                        if step.form == "generator":
+                            self._made.append(stack.enter_context(self._manager(step)))
+                        else:
+                            self._made.append(step.function(**self._inputs(step)))
+                    result = finish(self._call())
+                except BaseException as raised:
+                    error = raised
+                    raise
+            if (
+                error is not None
+            ):  # a dependency has caught it, and the call has failed all the same
+                raise error
+            return result
+        finally:
+            error = None  # it holds this frame, and the frame must not hold it
 
     async def on_the_loop(self, finish: Finish, failed: Failed) -> Result:
         """Some of it waits; what is plain is sent to a thread."""
@@ -211,20 +219,23 @@ class _Run:
             return cast(Result, await self._on_thread(partial(self._plainly, finish), inline))
         error: BaseException | None = None
         result: Result = b""
-        async with AsyncExitStack() as stack:
-            try:
-                if self._callee.signature.inquired:
-                    asked = self._inquiries()
-                    self._take_answers(await self._exchange.ask(asked) if asked else {})
-                for step in plan.steps:
-                    self._made.append(await self._take(step, stack))
-                result = await self._body(finish)
-            except BaseException as raised:
-                error = raised
-                raise
-        if error is not None:
-            raise error
-        return result
+        try:
+            async with AsyncExitStack() as stack:
+                try:
+                    if self._callee.signature.inquired:
+                        asked = self._inquiries()
+                        self._take_answers(await self._exchange.ask(asked) if asked else {})
+                    for step in plan.steps:
+                        self._made.append(await self._take(step, stack))
+                    result = await self._body(finish)
+                except BaseException as raised:
+                    error = raised
+                    raise
+            if error is not None:
+                raise error
+            return result
+        finally:
+            error = None  # as above
 
     async def _body(self, finish: Finish) -> Result:
         form, function = self._callee.signature.form, self._callee.signature.function

@@ -237,9 +237,12 @@ def _read(exchange: Exchange, resource: Resource, arguments: dict[str, Any]) -> 
 
 def _explain(uri: str, error: BaseException) -> NoReturn:
     """A function that raises NotFound need not repeat what was asked for."""
-    if isinstance(error, NotFound) and error.data is UNSET:
-        raise NotFound(error.message, uri=uri) from error
-    raise error
+    try:
+        if isinstance(error, NotFound) and error.data is UNSET:
+            raise NotFound(error.message, uri=uri) from error
+        raise error
+    finally:
+        del error  # as in `unchanged`
 
 
 def _list(resources: list[Resource], _revision: Revision) -> ListResourcesResult:

@@ -282,7 +282,10 @@ class Tools:
         if isinstance(error, ToolError):
             return _failed(error.message)
         if isinstance(error, McpError) or exchange.cancelled or exchange.suspended:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # as in `unchanged`
         mask = self._mask if tool.mask is None else tool.mask
         return _failed(mask(f"tool {tool.name!r}", error))
 
