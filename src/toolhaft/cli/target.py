@@ -13,6 +13,7 @@ from typing import Any
 
 from ..listener import Listener
 from ..server import Server
+from .spelling import parts_of
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -46,9 +47,7 @@ def load_any(target: str) -> Server | Listener:
         )
     if Path(target).is_dir():
         return _of_project(Path(target))
-    where, colon, name = target.rpartition(":")
-    if not colon or "/" in name or "\\" in name:  # the colon of a drive is not ours
-        where, name = target, ""
+    where, name = parts_of(target)
     module = _from_file(Path(where)) if where.endswith(".py") else _from_name(where)
     return _named(module, name, where) if name else _only(module, where)
 
