@@ -42,7 +42,7 @@ LARGEST = {
     "protocol": 2000,
     "features": 4400,
     "runtime": 4000,
-    "face": 1800,
+    "face": 2600,
 }
 EDGES = {"auth", "ext", "testing", "cli"}
 DEPENDENCIES = {"msgspec"}
