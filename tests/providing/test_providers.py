@@ -744,7 +744,7 @@ async def test_a_plain_list_runs_on_a_thread_unless_it_says_otherwise() -> None:
         (["half"], "one item is str"),
         ([ToolInfo("a"), ToolInfo("a")], "lists 'a' twice"),
         ([ToolInfo("a", input_schema={"type": "string"})], "the root must have"),
-        ([ToolInfo("a", input_schema={"type": "object", "unevaluatedProperties": False})], "not"),
+        ([ToolInfo("a", input_schema={"type": "object", "required": "b"})], "required must be"),
     ],
 )
 async def test_a_list_that_is_none_fails_for_itself_and_says_why_in_the_log(

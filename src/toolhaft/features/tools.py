@@ -21,7 +21,7 @@ from ..types.wire import Icon, Meta
 from .arguments import Arg, arguments_schema
 from .authoring import check_described
 from .calling import Callee
-from .checking import check_schema
+from .checking import Explicit, check_schema
 from .custom import Custom, Recipe, Route
 from .mirroring import check_mirrors, mirrored
 from .registry import Registry, require
@@ -83,13 +83,10 @@ class Tool:
             tags=details.tags,
             meta=details.meta,
         )
-        given, promised = _input_schema(details, what), details.output_schema
-        if given is not None:
-            check_schema(given, f"{what}: input_schema")
-        if promised is not None:
-            check_schema(promised, f"{what}: output_schema", root_object=False)
+        schema, promised = _input_schema(details, what), details.output_schema
+        given = None if schema is None else Explicit(schema, f"{what}: input_schema")
         option = "input_schema" if details.args is None else "args"
-        signature = Signature(function, what, schema=given, option=option, strict=details.strict)
+        signature = Signature(function, what, explicit=given, option=option, strict=details.strict)
         extra = any(parameter.extra for parameter in signature.parameters)
         if extra:
             check_schema(signature.schema, what)
@@ -111,7 +108,10 @@ class Tool:
         self.is_simple = self.callee.is_simple and custom is None
         self.is_async = signature.form == "async"
         self.contextual = bool(signature.contexts or signature.headers)
-        self.output = Output(signature.returns, name, schema=promised, limit=limit)
+        output = None
+        if promised is not None:
+            output = Explicit(promised, f"{what}: output_schema", root_object=False)
+        self.output = Output(signature.returns, name, explicit=output, limit=limit)
         self.cache = details.cache
         description = details.description
         if description is None:
