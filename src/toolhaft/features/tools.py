@@ -22,7 +22,7 @@ from .arguments import Arg, arguments_schema
 from .authoring import check_described
 from .calling import Callee
 from .checking import Explicit, check_schema
-from .custom import Custom, Recipe, Route
+from .custom import Custom, Own, Recipe, Route
 from .mirroring import check_mirrors, mirrored
 from .registry import Registry, require
 from .signature import BadArguments, Signature
@@ -73,7 +73,9 @@ class Tool:
         mask: Mask | None = None,
     ) -> None:
         what = f"tool {name!r}"
-        _check_name(name, what)
+        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{what}: a name is a str that is not empty")
+        vet_name(name, stacklevel=7)
         check_described(
             what,
             title=details.title,
@@ -162,14 +164,13 @@ def _input_schema(details: ToolDetails, what: str) -> Schema | None:
     return arguments_schema(details.args, what)
 
 
-def _check_name(name: object, what: str) -> None:
-    if not isinstance(name, str) or not name:
-        raise TypeError(f"{what}: a name is a str that is not empty")
+def vet_name(name: str, *, stacklevel: int = 4) -> None:
+    """Warn of a name that clients may refuse."""
     if not _NAME.fullmatch(name):
         warnings.warn(
-            f"{what}: clients may refuse this name; use letters, digits, '_', '-' and '.', at "
-            "most 128",
-            stacklevel=7,
+            f"tool {name!r}: clients may refuse this name; use letters, digits, '_', '-' and '.', "
+            "at most 128",
+            stacklevel=stacklevel,
         )
 
 
@@ -256,7 +257,7 @@ class Tools:
         if tool.custom is None:
             return tool.callee.outcome(exchange, arguments, finish, failed)
         given = tool.signature.read(exchange.params.arguments)
-        own = partial(tool.callee.outcome, exchange, arguments, finish, failed)
+        own = Own(tool.callee, arguments)
         return tool.custom.outcome(exchange, (given,), own, finish, failed)
 
     # These two are `Callee.outcome`, written out: tools are called a hundred times as often as
