@@ -48,6 +48,7 @@ EDGES = {"auth", "ext", "testing", "cli"}
 DEPENDENCIES = {"msgspec"}
 # Each of these is an extra, and known to one module only.
 EXTRAS = {
+    "jsonschema_rs": {"schema/compiled.py"},
     "granian": {"runtime/granian_server.py"},
     "uvicorn": {"runtime/httptools_protocol.py", "runtime/uvicorn_server.py"},
     "uvloop": {"serving.py"},
@@ -59,6 +60,8 @@ IMPORTED_LATER = {
     ("features/checking.py", "problems", "..schema.checker"),
     ("features/checking.py", "unpacked", "..schema.jsonvalues"),
     ("features/checking.py", "check_schema", "..schema.explicit"),
+    ("features/checking.py", "__init__", "..schema.explicit"),
+    ("features/checking.py", "_compiler", "..schema.compiled"),
     ("protocol/digests.py", "digest", "hashlib"),
     ("protocol/digests.py", "is_same", "hmac"),
     ("protocol/digests.py", "signature", "hmac"),

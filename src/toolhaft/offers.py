@@ -19,7 +19,7 @@ from .features.providing import HANDLERS, Making, hooks_of
 from .features.registry import Registry, Source
 from .features.resources import Cache, Resource, Resources, key_of
 from .features.signature import Signature
-from .features.tools import Mask, Tool, ToolDetails, Tools, hints
+from .features.tools import Mask, Tool, ToolDetails, Tools, hints, vet_name
 from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandle
 from .marks import Marked, marks_of
 from .protocol.calls import Call
@@ -64,10 +64,10 @@ class Offers:
         # Other servers that are offered here.
         self.included: list[Offers] = []
 
-        def registry(what: str, kind: ListKind) -> Registry[Any]:
-            return Registry(what, page_size, self._tell(kind), self.lock)
+        def registry(what: str, kind: ListKind, **more: Any) -> Registry[Any]:
+            return Registry(what, page_size, self._tell(kind), self.lock, **more)
 
-        self.tools = Tools(registry("tool", "tools"), mask=mask)
+        self.tools = Tools(registry("tool", "tools", vet=vet_name), mask=mask)
         self.resources = Resources(
             registry("resource", "resources"), registry("template", "resources")
         )
@@ -138,14 +138,12 @@ class Offers:
         handler: Hook | None = None,
     ) -> _Addition:
         own, bounds, given = _sorted(function, options)
-        cache = given.pop("cache", None)
-        ready = self.ready(**bounds)
         resource = Resource(
             function,
             prefix.uri(uri),
             name=own,
-            ready=ready,
-            cache=Cache(cache) if isinstance(cache, int | float) else cache,
+            ready=self.ready(**bounds),
+            cache=Cache.of(given.pop("cache", None)),
             custom=None if handler is None else Custom(handler, is_whole=True),
             unknown=prefix.length,
             **given,
@@ -187,13 +185,17 @@ class Offers:
         return _Addition(self.prompts.registry, prompt.name, prompt, replace)
 
     def ready(
-        self, timeout: float | None = None, limit: int | None = None, thread: bool = True
+        self,
+        timeout: float | None = None,
+        limit: int | None = None,
+        thread: bool = True,
+        gate: Callable[[int], Gate] | None = None,
     ) -> Callable[[Signature], Callee]:
         """What makes a function of ours callable, within the bounds its author has set."""
         check_bounds(timeout, limit)
-        gate = None if limit is None else _gate(limit)
+        entrance = None if limit is None else (gate or _gate)(limit)
         return lambda signature: Callee(
-            signature, self._context, inline=not thread, timeout=timeout, gate=gate
+            signature, self._context, inline=not thread, timeout=timeout, gate=entrance
         )
 
     # The parts of an object
@@ -232,7 +234,11 @@ class Offers:
         self, hooks: Mapping[str, Hook], prefix: Prefix, called: str, *, thread: bool
     ) -> list[tuple[Registry[Any], Source[Any]]]:
         making = Making(
-            self.ready(thread=thread), prefix, limit=self._limits.result_bytes, mask=self._mask
+            partial(self.ready, thread=thread),
+            prefix,
+            gate=_gate,
+            limit=self._limits.result_bytes,
+            mask=self._mask,
         )
         makers: dict[str, tuple[Registry[Any], Callable[[Hook, Hook], Source[Any]]]] = {
             "tools": (self.tools.registry, making.tools),

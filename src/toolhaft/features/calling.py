@@ -5,7 +5,7 @@ dependencies, a time limit, a limit of calls at once, or a generator take the lo
 """
 
 import contextvars
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -30,6 +30,7 @@ from .signature import Signature, made
 
 Finish = Callable[[Any], Result]
 Failed = Callable[[BaseException], Result]
+Work = Callable[[], Coroutine[Any, Any, Result]]
 
 
 def unchanged(error: BaseException) -> NoReturn:
@@ -118,6 +119,22 @@ class Callee:
             partial(run.on_a_thread, finish, failed), self.inline and not self.plan.steps
         )
 
+    async def bounded(self, exchange: Exchange, work: Work) -> Result:
+        """The result of some work, within the bounds that the author has set for a call."""
+        if self.gate is not None:
+            work = partial(_gated, self.gate, work)
+        if self.timeout is None:
+            return await work()
+        return await exchange.within(self.timeout, work(), self.signature.what)
+
+    async def unbounded(
+        self, exchange: Exchange, arguments: dict[str, Any], finish: Finish
+    ) -> Result:
+        """The result of the call, for somebody who minds the bounds and what is raised."""
+        context = self._context(exchange)
+        self._fill(exchange, arguments, context)
+        return await _Run(self, exchange, context, arguments).resolved(finish)
+
 
 def called(
     work: Callable[[], Any],
@@ -197,22 +214,13 @@ class _Run:
 
     async def on_the_loop(self, finish: Finish, failed: Failed) -> Result:
         """Some of it waits; what is plain is sent to a thread."""
-        timeout = self._callee.timeout
         try:
-            work = self._gated(finish)
-            if timeout is None:
-                return await work
-            return await self._exchange.within(timeout, work, self._callee.signature.what)
+            return await self._callee.bounded(self._exchange, partial(self.resolved, finish))
         except BaseException as error:
             return failed(error)
 
-    async def _gated(self, finish: Finish) -> Result:
-        if self._callee.gate is None:
-            return await self._resolved(finish)
-        async with self._callee.gate:
-            return await self._resolved(finish)
-
-    async def _resolved(self, finish: Finish) -> Result:
+    async def resolved(self, finish: Finish) -> Result:
+        """The result, without the bounds and without what becomes of errors."""
         plan = self._callee.plan
         if "async" not in self._callee.signature.form and not plan.is_async:
             inline = self._callee.inline and not plan.steps
@@ -376,6 +384,11 @@ class _Run:
         self._count += 1
         message = clipped(value) if isinstance(value, str) else None
         self._context.send_progress(self._count, None, message)
+
+
+async def _gated(gate: Gate, work: Work) -> Result:
+    async with gate:
+        return await work()
 
 
 def _finished(finish: Finish, work: Callable[[], Any]) -> Result:

@@ -19,7 +19,7 @@ from .authoring import check_described
 from .calling import Callee, unchanged
 from .checking import problems
 from .content import WIRE_BLOCKS, Block
-from .custom import Custom, Recipe, Route
+from .custom import Custom, Own, Recipe, Route
 from .messages import Message, user
 from .parameters import Parameter
 from .registry import Registry, require
@@ -67,6 +67,11 @@ class Prompt:
         self.subject = Subject(name)
         # Arguments that are told one by one, where there is no function that has them.
         self._told = None if args is None else arguments_schema(args, what)
+        # All of its arguments, each with what completes it, if that can be done.
+        self.completers = {
+            str(each.name): each.completer
+            for each in (self.signature.parameters if args is None else args)
+        }
         if description is None:
             description = self.signature.documentation.description
         self.description = PromptDescription(
@@ -154,9 +159,9 @@ class Prompts:
             problems = "; ".join(error.problems)
             raise InvalidParams(f"invalid arguments for {prompt.name}: {problems}") from None
         finish = partial(_result, prompt)
-        own = partial(prompt.callee.outcome, exchange, arguments, finish)
         if prompt.custom is None:
-            return own()
+            return prompt.callee.outcome(exchange, arguments, finish)
+        own = Own(prompt.callee, arguments)
         return prompt.custom.outcome(exchange, (dict(given),), own, finish, unchanged)
 
     def _elsewhere(self, exchange: Exchange) -> Outcome:

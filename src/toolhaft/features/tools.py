@@ -21,8 +21,8 @@ from ..types.wire import Icon, Meta
 from .arguments import Arg, arguments_schema
 from .authoring import check_described
 from .calling import Callee
-from .checking import check_schema
-from .custom import Custom, Recipe, Route
+from .checking import Explicit, check_schema
+from .custom import Custom, Own, Recipe, Route
 from .mirroring import check_mirrors, mirrored
 from .registry import Registry, require
 from .signature import BadArguments, Signature
@@ -73,7 +73,9 @@ class Tool:
         mask: Mask | None = None,
     ) -> None:
         what = f"tool {name!r}"
-        _check_name(name, what)
+        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{what}: a name is a str that is not empty")
+        vet_name(name, stacklevel=7)
         check_described(
             what,
             title=details.title,
@@ -83,13 +85,10 @@ class Tool:
             tags=details.tags,
             meta=details.meta,
         )
-        given, promised = _input_schema(details, what), details.output_schema
-        if given is not None:
-            check_schema(given, f"{what}: input_schema")
-        if promised is not None:
-            check_schema(promised, f"{what}: output_schema", root_object=False)
+        schema, promised = _input_schema(details, what), details.output_schema
+        given = None if schema is None else Explicit(schema, f"{what}: input_schema")
         option = "input_schema" if details.args is None else "args"
-        signature = Signature(function, what, schema=given, option=option, strict=details.strict)
+        signature = Signature(function, what, explicit=given, option=option, strict=details.strict)
         extra = any(parameter.extra for parameter in signature.parameters)
         if extra:
             check_schema(signature.schema, what)
@@ -112,7 +111,10 @@ class Tool:
         self.is_simple = self.callee.is_simple and custom is None
         self.is_async = signature.form == "async"
         self.contextual = bool(signature.contexts or signature.headers)
-        self.output = Output(signature.returns, name, schema=promised, limit=limit)
+        output = None
+        if promised is not None:
+            output = Explicit(promised, f"{what}: output_schema", root_object=False)
+        self.output = Output(signature.returns, name, explicit=output, limit=limit)
         self.cache = details.cache
         description = details.description
         if description is None:
@@ -164,14 +166,13 @@ def _input_schema(details: ToolDetails, what: str) -> Schema | None:
     return arguments_schema(details.args, what)
 
 
-def _check_name(name: object, what: str) -> None:
-    if not isinstance(name, str) or not name:
-        raise TypeError(f"{what}: a name is a str that is not empty")
+def vet_name(name: str, *, stacklevel: int = 4) -> None:
+    """Warn of a name that clients may refuse."""
     if not _NAME.fullmatch(name):
         warnings.warn(
-            f"{what}: clients may refuse this name; use letters, digits, '_', '-' and '.', at "
-            "most 128",
-            stacklevel=7,
+            f"tool {name!r}: clients may refuse this name; use letters, digits, '_', '-' and '.', "
+            "at most 128",
+            stacklevel=stacklevel,
         )
 
 
@@ -259,7 +260,7 @@ class Tools:
         if tool.custom is None:
             return tool.callee.outcome(exchange, arguments, finish, failed)
         given = tool.signature.read(exchange.params.arguments)
-        own = partial(tool.callee.outcome, exchange, arguments, finish, failed)
+        own = Own(tool.callee, arguments)
         return tool.custom.outcome(exchange, (given,), own, finish, failed)
 
     # These two are `Callee.outcome`, written out: tools are called a hundred times as often as
