@@ -20,26 +20,15 @@ from .revisions import Revision
 Result: TypeAlias = Wire | bytes
 
 
-class Caller:
+class Caller(Struct, eq=False, gc=False):
     """Whom we serve: filled in by the era, read by everyone else."""
 
-    __slots__ = ("capabilities", "client", "log_level", "principal", "revision")
-
-    def __init__(
-        self,
-        revision: Revision,
-        capabilities: Mapping[str, Any],
-        client: Implementation | None,
-        *,
-        log_level: int | None,
-        principal: str | None = None,
-    ) -> None:
-        self.revision = revision
-        self.capabilities = capabilities
-        self.client = client
-        # The place in LEVELS from which on messages are wanted; None means not at all.
-        self.log_level = log_level
-        self.principal = principal
+    revision: Revision
+    capabilities: Mapping[str, Any]
+    client: Implementation | None
+    # The place in LEVELS from which on messages are wanted; None means not at all.
+    log_level: int | None = None
+    principal: str | None = None
 
 
 class Era(Protocol):
