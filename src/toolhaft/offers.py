@@ -24,12 +24,12 @@ from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandl
 from .marks import Marked, marks_of
 from .protocol.interests import ListChange, ListKind
 from .protocol.limits import Limits
-from .protocol.ports import Gate
+from .protocol.ports import Gate, Place
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 
 T = TypeVar("T")
 _HINTS = ("read_only", "destructive", "idempotent", "open_world")
-_BOUNDS = ("timeout", "limit", "thread")
+_BOUNDS = ("timeout", "limit", "thread", "run_on")
 # Which list a client follows to hear of changes in one of an object's.
 _KINDS: Mapping[str, ListKind] = {
     "tools": "tools",
@@ -186,13 +186,18 @@ class Offers:
         return _Addition(self.prompts.registry, prompt.name, prompt, replace)
 
     def ready(
-        self, timeout: float | None = None, limit: int | None = None, thread: bool = True
+        self,
+        timeout: float | None = None,
+        limit: int | None = None,
+        thread: bool = True,
+        run_on: object = None,
     ) -> Callable[[Signature], Callee]:
         """What makes a function of ours callable, within the bounds its author has set."""
         check_bounds(timeout, limit)
         gate = None if limit is None else _gate(limit)
+        place = None if run_on is None else _place(run_on)
         return lambda signature: Callee(
-            signature, self._context, inline=not thread, timeout=timeout, gate=gate
+            signature, self._context, inline=not thread, timeout=timeout, gate=gate, place=place
         )
 
     # The parts of an object
@@ -346,6 +351,12 @@ def _check_handlers(hooks: Mapping[str, Hook], additions: list[_Addition], calle
                 f"{called} has {name}, and lists nothing that it could be asked for; add "
                 f"{' or '.join(f'{each}()' for each in lists)}, or mark methods"
             )
+
+
+def _place(run_on: object) -> Place:
+    from .runtime.place import place_of  # noqa: PLC0415
+
+    return place_of(run_on)
 
 
 def _gate(size: int) -> Gate:

@@ -13,6 +13,7 @@ from ..errors import McpError
 from ..jsonrpc import Id
 from ..types.wire import Implementation, RequestMeta, Wire
 from .journal import Journal
+from .ports import Place
 from .questions import Decision, Questions
 from .revisions import Revision
 
@@ -97,6 +98,8 @@ class Call(Struct, eq=False, gc=False):
     headers: Mapping[str, str] | None = None
     # What was asked and answered in earlier rounds, and is in this one.
     journal: Journal | None = None
+    # Where the author's functions have to run, if anywhere in particular.
+    place: Place | None = None
 
 
 class Notice(Struct, gc=False):
@@ -165,6 +168,7 @@ class Exchange(Protocol):
     overdue: bool
     headers: Mapping[str, str] | None
     journal: Journal | None
+    place: Place | None
 
     @property
     def suspended(self) -> bool:

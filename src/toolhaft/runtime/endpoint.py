@@ -34,7 +34,7 @@ from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
 from .connection import Array
-from .driver import Driver, Running
+from .driver import Driver
 from .line import Line
 from .listening import Listening
 from .pair import Pair
@@ -45,6 +45,7 @@ from .refusals import missing_session, no_session_for, too_busy, unknown_session
 from .relay import Relay, Told
 from .reply import Reply
 from .response import Receive, Response, Scope, Send
+from .running import Running
 from .service import Service
 from .sessions import Full, Live, Sessions
 
