@@ -25,12 +25,12 @@ from .marks import Marked, marks_of
 from .protocol.calls import Call
 from .protocol.interests import ListChange, ListKind
 from .protocol.limits import Limits
-from .protocol.ports import Gate
+from .protocol.ports import Gate, Place
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 
 T = TypeVar("T")
 _HINTS = ("read_only", "destructive", "idempotent", "open_world")
-_BOUNDS = ("timeout", "limit", "thread")
+_BOUNDS = ("timeout", "limit", "thread", "run_on")
 # Which list a client follows to hear of changes in one of an object's.
 _KINDS: Mapping[str, ListKind] = {
     "tools": "tools",
@@ -190,12 +190,14 @@ class Offers:
         limit: int | None = None,
         thread: bool = True,
         gate: Callable[[int], Gate] | None = None,
+        run_on: object = None,
     ) -> Callable[[Signature], Callee]:
         """What makes a function of ours callable, within the bounds its author has set."""
         check_bounds(timeout, limit)
         entrance = None if limit is None else (gate or _gate)(limit)
+        place = None if run_on is None else _place(run_on)
         return lambda signature: Callee(
-            signature, self._context, inline=not thread, timeout=timeout, gate=entrance
+            signature, self._context, inline=not thread, timeout=timeout, gate=entrance, place=place
         )
 
     # The parts of an object
@@ -366,6 +368,12 @@ def _check_handlers(hooks: Mapping[str, Hook], additions: list[_Addition], calle
                 f"{called} has {name}, and lists nothing that it could be asked for; add "
                 f"{' or '.join(f'{each}()' for each in lists)}, or mark methods"
             )
+
+
+def _place(run_on: object) -> Place:
+    from .runtime.place import place_of  # noqa: PLC0415
+
+    return place_of(run_on)
 
 
 def _gate(size: int) -> Gate:

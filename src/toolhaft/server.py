@@ -1,7 +1,7 @@
 """`Server`: what an author writes tools, resources and prompts on.
 
 asyncio takes as long to import as all the rest together. So what needs it is imported when it
-serves, in four functions here, and logging when there is something to log.
+serves, in five functions here, and logging when there is something to log.
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 
 from msgspec import UNSET
 
+from .attachment import Attachment, AttachOptions
 from .composing import Lifespans, Mount
 from .dispatch import Dispatch
 from .features.arguments import Arg
@@ -149,6 +150,7 @@ class Server:
         limit: int | None = None,
         cache: float = 0,
         thread: bool = True,
+        run_on: Any = None,
         replace: bool = False,
     ) -> ToolHandle:
         """Register a tool. The handle removes, changes or disables it while it is served.
@@ -171,6 +173,7 @@ class Server:
             cache: for how many seconds a client may keep the description of this tool.
             thread: a plain function runs on a thread; False runs it on the loop, which is quicker
                 and right for functions that only compute.
+            run_on: the event loop, or a function that takes functions, where it has to run.
             replace: take the place of a tool of the same name.
 
         Raises:
@@ -198,6 +201,7 @@ class Server:
             limit=limit,
             cache=cache,
             thread=thread,
+            run_on=run_on,
             replace=replace,
         )
 
@@ -420,6 +424,18 @@ class Server:
         from .serving import application  # noqa: PLC0415
 
         return application(path, self, Terms(**options))
+
+    def attach(self, name: str | None = None, **options: Unpack[AttachOptions]) -> Attachment:
+        """Serve this living process to any number of `toolhaft attach NAME`; returns at once.
+
+        Args:
+            name: the server's by default; `{pid}` in it becomes the id of the process.
+            options: `socket`, a path instead of a name; `init` and `stop`, called when a client
+                comes and when it has gone; `run_on`, as in `add_tool`, for all functions.
+        """
+        from .attaching import attach  # noqa: PLC0415
+
+        return attach(self, name, **options)
 
     async def serve(self, reader: Reader, writer: Writer) -> None:
         """Serve one client over a pair of asyncio streams, until it ends its side."""

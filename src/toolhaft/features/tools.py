@@ -230,7 +230,7 @@ class Tools:
             return self._explain(exchange, tool, error)
         if tool.contextual:
             tool.callee.fill(exchange, arguments)
-        if not tool.is_simple:
+        if not tool.is_simple or exchange.place is not None:
             return self._elaborate(exchange, tool, arguments)
         if tool.is_async:
             return self._await(exchange, tool, arguments)

@@ -13,6 +13,7 @@ from ..errors import McpError
 from ..jsonrpc import Id
 from ..types.wire import Implementation, RequestMeta, Wire
 from .journal import Journal
+from .ports import Place
 from .questions import Decision, Questions
 from .revisions import Revision
 
@@ -101,6 +102,8 @@ class Call(Struct, eq=False, gc=False):
     # What it is about, if it got so far, and when it began.
     subject: Subject | None = None
     began: float = 0.0
+    # Where the author's functions have to run, if anywhere in particular.
+    place: Place | None = None
 
 
 class Notice(Struct, gc=False):
@@ -172,6 +175,7 @@ class Exchange(Protocol):
     headers: Mapping[str, str] | None
     journal: Journal | None
     subject: Subject | None
+    place: Place | None
 
     @property
     def suspended(self) -> bool:

@@ -15,8 +15,9 @@ from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW
 from ..protocol.interests import Change
 from ..protocol.peer import Peer, notice
-from .driver import Driver, Mask, Running
+from .driver import Driver, Mask
 from .line import Line
+from .running import Running
 
 Send = Callable[[bytes], None]
 
@@ -56,6 +57,11 @@ class Array:
                 return
         self._line.answer(b"[%b]" % b",".join(self._frames) if self._frames else None, None)
 
+    @property
+    def is_full(self) -> bool:
+        """Does the client not read?"""
+        return self._line.is_full
+
     def throttle(self) -> None:
         """As its connection does."""
         self._line.throttle()
@@ -82,6 +88,7 @@ class Connection:
         mask: Mask,
         drained: Callable[[], Awaitable[None]] | None = None,
         throttle: Callable[[], None] | None = None,
+        full: Callable[[], bool] | None = None,
     ) -> None:
         self.peer = peer
         self.driver = driver
@@ -90,6 +97,7 @@ class Connection:
         self._mask = mask
         self._drained = drained
         self.throttle = throttle if throttle is not None else _go_on
+        self._full = full
 
     # What comes in
 
@@ -155,6 +163,11 @@ class Connection:
         """The end of a call."""
         if frame is not None:
             self.send(frame)
+
+    @property
+    def is_full(self) -> bool:
+        """Does the client not read?"""
+        return self._full is not None and self._full()
 
     async def drained(self) -> None:
         """Wait until the client has read enough of what was sent."""

@@ -10,8 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Coroutine, Hashable
 from contextvars import copy_context
 from threading import get_ident
 from time import perf_counter
@@ -27,149 +26,23 @@ from ..errors import (
     clipped,
     shown,
 )
-from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Outcome, Result
-from ..protocol.peer import completed, failed, notice
+from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Result
+from ..protocol.peer import completed, failed
 from ..protocol.ports import Store
-from ..protocol.questions import Questions
-from ..types.wire import Wire
 from . import descriptors
-from .asking import Asking, Post, own_time
+from .asking import Post
 from .ended import Ended, end_of, guarded
 from .lane import Lane
 from .line import Line
 from .pump import Pump
+from .running import RESULT, Running
 from .soon import Soon
 
 log = logging.getLogger(__name__)
 
 Mask = Callable[[str, BaseException], str]
 
-_RESULT = (Wire, bytes)
 _TOO_MANY = "too many calls at once; wait for some of them"
-
-
-class Running(Call, eq=False, kw_only=True):
-    """A call in progress: the `Exchange` that its handler sees."""
-
-    driver: "Driver | None" = None
-    line: Line | None = None
-    # What tells it from all other calls of its driver; by itself, its id.
-    key: Hashable = None
-    # Only a coroutine that had to wait has one.
-    task: "asyncio.Task[None] | None" = None
-    # Only a call that asks its client has one.
-    asking: Asking | None = None
-
-    @property
-    def _driver(self) -> "Driver":
-        assert self.driver is not None, "a call runs on a driver"
-        return self.driver
-
-    def notify(self, method: str, params: Wire) -> None:
-        """Send a notification that belongs to this call. From any thread; never waits."""
-        # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
-        # progress: it "MUST stop after completion".
-        if not self.over and self.line is not None:
-            line = self.line
-            line.send(notice(method, params, self.caller.revision))
-            if not self._driver.is_here:
-                line.throttle()
-
-    def soon(self, key: Hashable, action: Callable[[], None]) -> None:
-        """Do something in a moment, and only once for a key. From any thread."""
-        self._driver.soon((self, key), action)
-
-    def drain(self) -> Awaitable[None]:
-        """Wait until the client has read enough of what was sent."""
-        assert self.line is not None, "a call has a line"
-        return self.line.drained()
-
-    async def ask(self, questions: Questions) -> dict[str, Any]:
-        """Put questions to the client, all at once, and wait for the answers."""
-        if not self._driver.is_here:
-            raise RuntimeError("a call asks on the server's own loop; on a thread, use ctx.sync")
-        return await self._asking().ask(questions)
-
-    @property
-    def suspended(self) -> bool:
-        """Does it make way, so that its client can be asked?"""
-        return self.asking is not None and self.asking.suspended
-
-    def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
-        """The same for a plain function, which waits on its thread."""
-        _, answers = self._from_thread(lambda asking: asking.ask_for_thread(questions))
-        return dict(answers)
-
-    def _from_thread(self, act: Callable[[Asking], Coroutine[Any, Any, Any]]) -> tuple[Asking, Any]:
-        async def on_the_loop() -> tuple[Asking, Any]:
-            asking = self._asking()
-            return asking, await act(asking)
-
-        if self._driver.is_here:
-            raise RuntimeError(
-                "a function that asks cannot run on the loop: make it async, or register it "
-                "without thread=False"
-            )
-        try:
-            found: tuple[Asking, Any] = self._driver.run(on_the_loop())
-        except CancelledError:
-            raise (Suspension if self.suspended else Cancelled) from None
-        return found
-
-    async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
-        """Do something that is not done again when the call is, and what it gave."""
-        return await self._asking().step(name, act)
-
-    def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
-        """The same for a plain function."""
-        asking, (key, found) = self._from_thread(lambda asking: asking.begin_step(name))
-        return asking.act_on_thread(key, act, self._driver.run) if found is None else bytes(found)
-
-    def _asking(self) -> Asking:
-        if self.cancelled:
-            raise Cancelled
-        if self.over:
-            raise RuntimeError("the call is over, and its client cannot be asked any more")
-        if self.asking is None:
-            assert self.line is not None
-            self.asking = Asking(self, self._driver, self.line.send)
-        return self.asking
-
-    def hang_up(self) -> None:
-        """End the connection on which the answer is awaited, not the call."""
-        if self.line is not None and not self.over:
-            self.line.hang_up()
-
-    async def closing(self) -> None:
-        """Wait until the service is about to end."""
-        await self._driver.closing.wait()
-
-    async def settle(self, outcome: Outcome) -> Result:
-        """Wait for an outcome, wherever it is computed."""
-        if isinstance(outcome, Blocking):
-            value: Result = await self._driver.on_thread(self, outcome)
-            return value
-        if isinstance(outcome, _RESULT):
-            return outcome
-        return await outcome
-
-    async def within(
-        self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
-    ) -> Result:
-        """Wait for an outcome, but not for ever."""
-        task = self._driver.spawn(outcome)
-        try:
-            await own_time(task, seconds, lambda: self.asking)
-        except asyncio.CancelledError:
-            task.cancel()
-            await end_of(task)
-            raise
-        if task.done():
-            value: Result = task.result().value()
-            return value
-        self.overdue = True
-        task.cancel()
-        raise ToolError(f"{what} took longer than {seconds:g} s")
 
 
 class Driver:
@@ -237,11 +110,15 @@ class Driver:
         except BaseException as error:
             self._fail(running, error)
             return
-        if isinstance(outcome, _RESULT):
+        if isinstance(outcome, RESULT):
             self._complete(running, outcome)
-        elif isinstance(outcome, Blocking):
-            self._start_blocking(running, outcome)
-        elif len(calls) > self._most_calls:
+            return
+        if isinstance(outcome, Blocking):
+            if running.place is None:
+                self._start_blocking(running, outcome)
+                return
+            outcome = running.settle(outcome)
+        if len(calls) > self._most_calls:
             outcome.close()
             self._fail(running, InternalError(_TOO_MANY))
         elif get_ident() == self._thread:
@@ -473,8 +350,8 @@ class Driver:
             await asyncio.wait(self._beside, timeout=grace)
         await self.quiet(grace)
 
-    async def quiet(self, seconds: float) -> None:
-        """Wait until nothing runs any more, but not for long."""
+    async def quiet(self, seconds: float | None) -> None:
+        """Wait until nothing runs any more, but not for long, or for as long as it takes."""
         if self.calls or self._blocking:
             self._quiet = self.loop.create_future()
             await asyncio.wait([self._quiet], timeout=seconds)

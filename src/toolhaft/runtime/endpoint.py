@@ -27,7 +27,7 @@ from ..protocol.http import (
 from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
-from .driver import Driver, Running
+from .driver import Driver
 from .listening import Listening
 from .pair import Pair
 from .patience import Patience, Stalled
@@ -36,6 +36,7 @@ from .reading import ClientIsGone, TurnedAway
 from .refusals import missing_session, unknown_session
 from .relay import Relay, Told
 from .response import Receive, Response, Scope, Send
+from .running import Running
 from .service import Service
 from .sessions import Live, Sessions
 

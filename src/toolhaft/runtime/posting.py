@@ -22,7 +22,7 @@ from ..protocol.limits import Limits
 from ..protocol.peer import Peer
 from .answering import Answering
 from .connection import Array, counted
-from .driver import Driver, Running
+from .driver import Driver
 from .line import Line
 from .listening import Listening
 from .patience import Task
@@ -32,6 +32,7 @@ from .refusals import missing_session, no_session_for, too_busy, unknown_session
 from .relay import Relay
 from .reply import Reply
 from .response import JSON, Receive, Response
+from .running import Running
 from .sessions import Full, Live, Sessions
 
 # After these a session is not what it was.
@@ -175,6 +176,7 @@ class Posting:
         response: Response,
         receive: Receive,
     ) -> None:
+        counted(event, self._driver.counter)
         if isinstance(event, events.Reply):
             status = status_of(event.error, stateless=head.stateless, by_protocol=True)
             await response.json(status, event.frame)
@@ -189,7 +191,6 @@ class Posting:
 
     def note(self, event: events.Event, live: Live) -> bool:
         """A message that is not answered. Does it concern anything here?"""
-        counted(event, self._driver.counter)
         if isinstance(event, events.Cancel):
             return self._driver.cancel((live.id, event.id))
         if isinstance(event, events.Answer):

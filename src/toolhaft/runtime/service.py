@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
 from ..protocol.calls import Counter, Handler
@@ -9,12 +10,13 @@ from ..protocol.handshake import Session
 from ..protocol.interests import Listener
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
-from ..protocol.ports import LifespanState, Store
+from ..protocol.ports import LifespanState, Place, Store
 from ..protocol.stateless import Stateless
 from ..types.wire import Implementation
 from .connection import Connection
-from .driver import Driver, Running
+from .driver import Driver
 from .lane import Lane
+from .running import Running
 
 
 class Audience(Protocol):
@@ -53,8 +55,14 @@ async def connected(
     session: Session | None = None,
     drained: Callable[[], Awaitable[None]] | None = None,
     throttle: Callable[[], None] | None = None,
+    full: Callable[[], bool] | None = None,
+    place: Place | None = None,
 ) -> AsyncGenerator[Connection]:
-    """A connection that lives as long as the block, within the service's lifespan."""
+    """A connection that lives as long as the block, within the service's lifespan.
+
+    Args:
+        place: where the author's functions run; by default, wherever is best for them.
+    """
     if service.lifespan is not None:
         service.lifespan.join()
     limits = service.limits
@@ -67,14 +75,16 @@ async def connected(
         store=service.store,
         counter=service.metrics,
     )
+    call = Running if place is None else partial(Running, place=place)
     connection = Connection(
-        Peer(service.info, session=session, stateless=service.stateless, call=Running),
+        Peer(service.info, session=session, stateless=service.stateless, call=call),
         driver,
         send,
         message_bytes=limits.message_bytes,
         mask=service.mask,
         drained=drained,
         throttle=throttle,
+        full=full,
     )
     leave = service.changes.join(connection.heard)
     try:

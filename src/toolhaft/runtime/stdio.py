@@ -10,7 +10,7 @@ from typing import Final
 
 from ..protocol.framing import Framer
 from .connection import Connection
-from .ears import Ears
+from .ears import Hearing
 
 _CHUNK: Final = 65536
 _LARGE_CHUNK: Final = 1024 * 1024
@@ -118,6 +118,20 @@ class Output:
             self._room.append(room := self._loop.create_future())
             await room
 
+    def is_full(self) -> bool:
+        """The same, to be asked from any thread."""
+        return self.full
+
+    def close(self) -> None:
+        """The descriptor is about to be closed: whoever still sends something, sends it to nobody,
+        and not to what has the same number next."""
+        with self._lock:
+            if self._watched:
+                self._loop.remove_writer(self._descriptor)
+            self._descriptor, self.left = -1, None
+            self._frames.clear()
+        self.end()
+
     def end(self) -> None:
         """Hold nobody back any more."""
         self._ending = True
@@ -151,7 +165,8 @@ class Output:
             self._loop.call_soon_threadsafe(self._watch)
 
     def _watch(self) -> None:
-        self._loop.add_writer(self._descriptor, self._writable)
+        if self._descriptor >= 0:
+            self._loop.add_writer(self._descriptor, self._writable)
 
     def _writable(self) -> None:
         self.push()
@@ -195,7 +210,7 @@ class Input:
         self._loop = asyncio.get_running_loop()
         self._chunk = _CHUNK
         # What tells when there is something to read; a file always has.
-        self._ears: Ears | None = None
+        self._ears: Hearing | None = None
         self._paused = False
         self._ended = ended
         self._patience = patience
@@ -206,7 +221,7 @@ class Input:
         # Held for as long as it takes to read and to understand, never while a tool runs.
         self._turn = threading.Lock()
 
-    def start(self, ears: Ears) -> None:
+    def start(self, ears: Hearing) -> None:
         """Read from now on."""
         self._output.relieved = self._resume
         if stat.S_ISREG(os.fstat(self.descriptor).st_mode):

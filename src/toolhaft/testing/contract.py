@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, cast
 
+from ..metrics import Metrics
 from ..protocol.handshake import Session
 from ..protocol.revisions import SUPPORTED
 from ..run import handle_message
@@ -162,3 +163,5 @@ class _Listing:
         self.changes = server.changes
         self.dispatch = server.dispatch
         self.mask = server.mask
+        # To look at a server is not to use it.
+        self.metrics = Metrics(server.name, lambda _: None)
