@@ -22,6 +22,7 @@ from .features.signature import Signature
 from .features.tools import Mask, Tool, ToolDetails, Tools, hints
 from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandle
 from .marks import Marked, marks_of
+from .protocol.calls import Call
 from .protocol.interests import ListChange, ListKind
 from .protocol.limits import Limits
 from .protocol.ports import Gate
@@ -283,6 +284,19 @@ class Offers:
             completions={} if self.completions else UNSET,
             logging={} if tools or resources or prompts else UNSET,
         )
+
+    def named(self, call: Call) -> str | None:
+        """The tool, prompt or resource that a call names, if it is registered."""
+        params: Any = call.params
+        registries: Mapping[str, tuple[Registry[Any], str]] = {
+            "tools/call": (self.tools.registry, "name"),
+            "prompts/get": (self.prompts.registry, "name"),
+            "resources/read": (self.resources.direct, "uri"),
+        }
+        registry, field = registries[call.method]
+        named = getattr(params, field)
+        found = registry.get(key_of(named) if field == "uri" else named)
+        return None if found is None else found.subject.name
 
     def reaches(self, other: "Offers") -> bool:
         """Is the other one this one, or a part of it?"""

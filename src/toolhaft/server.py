@@ -22,6 +22,7 @@ from .features.joining import Prefix
 from .features.lifecycle import Lifecycle
 from .features.resources import Cache
 from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandle
+from .metrics import Metrics
 from .offers import Offers
 from .options import (
     ASGI,
@@ -101,6 +102,8 @@ class Server:
             page_size=page_size, limits=self.limits, mask=self.mask, context=self._context
         )
         self.changes = self._offers.changes
+        # How often what was called, how long it took, and how it ended.
+        self.metrics = Metrics(name, self._offers.named)
         handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
         # The way from the protocol to the features.
         self.dispatch = Dispatch(handlers, middleware, own)
@@ -353,7 +356,15 @@ class Server:
         other = provider._offers
         if other.reaches(self._offers):
             raise ValueError(f"{provider.name!r} cannot be a part of itself")
-        mount = Mount(self._offers, other, provider.dispatch, Prefix(prefix), self.lifespan)
+        provider.metrics.join(self.metrics)
+        mount = Mount(
+            self._offers,
+            other,
+            provider.dispatch,
+            Prefix(prefix),
+            self.lifespan,
+            provider.metrics,
+        )
         return mount.include(provider.lifespan)
 
     def resource_updated(self, uri: str) -> None:

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, NotFound, shown
 from ..patterns import pattern
-from ..protocol.calls import Exchange, Outcome
+from ..protocol.calls import Exchange, Outcome, Subject
 from ..protocol.calls import Result as Outgoing
 from ..protocol.revisions import Revision
 from ..protocol.uritemplate import Template
@@ -106,6 +106,7 @@ class Resource:
         self._unknown = unknown
         # The way of a call that has to go through another server.
         self.route: Route | None = None
+        self.subject = Subject(uri)
         # A brace that is closed and never opened is a mistake, which a template tells.
         self.template = Template(uri) if "{" in uri or "}" in uri else None
         if is_whole:
@@ -133,6 +134,7 @@ class Resource:
         """The same resource as another server offers it."""
         other = copy(self)
         other.uri, other.route, other.recipe = uri, route, None
+        other.subject = Subject(uri, self.subject)
         other._unknown = self._unknown + len(uri) - len(self.uri)
         if isinstance(self.description, TemplateDescription):
             other.template = Template(uri)
@@ -225,6 +227,7 @@ class Resources:
 
 
 def _read(exchange: Exchange, resource: Resource, arguments: dict[str, Any]) -> Outcome:
+    exchange.subject = resource.subject
     if resource.route is not None:
         return resource.route(exchange)
     uri = exchange.params.uri

@@ -33,7 +33,7 @@ from ..protocol.http import (
 from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
-from .connection import Array
+from .connection import Array, counted
 from .driver import Driver, Running
 from .line import Line
 from .listening import Listening
@@ -102,6 +102,7 @@ class Endpoint:
             mask=service.mask,
             answer_seconds=limits.answer_seconds,
             store=store,
+            counter=service.metrics,
         )
         self._answering = Answering(self._driver, store, limits, self._save)
         self._listening = Listening(self._driver, self._answering, self._all, store, limits)
@@ -246,6 +247,7 @@ class Endpoint:
         receive: Receive,
     ) -> None:
         """What is no call."""
+        counted(event, self._driver.counter)
         if isinstance(event, events.Reply):
             status = status_of(event.error, stateless=head.stateless, by_protocol=True)
             await response.json(status, event.frame)
@@ -297,6 +299,7 @@ class Endpoint:
         if len(self._driver.calls) >= self._limits.all_calls or (
             live is not None and live.calls >= self._limits.calls
         ):
+            self._driver.counter.refused(call.method)
             raise TurnedAway(too_busy(call.id))
         if call.method == "subscriptions/listen":
             self._listening.check_room(call.id)
@@ -378,6 +381,7 @@ class Endpoint:
         array = Array(len(batch.events), reply)
         asked = Asked(self._driver, [], stateless=False)
         for event in batch.events:
+            counted(event, self._driver.counter)
             if isinstance(event, Running):
                 self._prepare(event, live, head)
                 asked.keys.append(event.key)

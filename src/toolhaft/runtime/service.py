@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Protocol
 
-from ..protocol.calls import Handler
+from ..protocol.calls import Counter, Handler
 from ..protocol.handshake import Session
 from ..protocol.interests import Listener
 from ..protocol.limits import Limits
@@ -39,6 +39,8 @@ class Service(Protocol):
     @property
     def changes(self) -> Audience: ...
     @property
+    def metrics(self) -> Counter: ...
+    @property
     def dispatch(self) -> Handler: ...
     def mask(self, what: str, error: BaseException, /) -> str: ...
 
@@ -63,6 +65,7 @@ async def connected(
         mask=service.mask,
         answer_seconds=limits.answer_seconds,
         store=service.store,
+        counter=service.metrics,
     )
     connection = Connection(
         Peer(service.info, session=session, stateless=service.stateless, call=Running),
