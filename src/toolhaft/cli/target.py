@@ -9,7 +9,7 @@ import tomllib
 import traceback
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from ..listener import Listener
 from ..server import Server
@@ -74,9 +74,9 @@ def _of_project(folder: Path) -> Server | Listener:
 
 
 def _setting(project: dict[str, Any]) -> str | None:
-    found: Any = project
+    found: object = project
     for key in ("tool", "toolhaft", "server"):
-        found = found.get(key) if isinstance(found, dict) else None
+        found = cast(dict[str, object], found).get(key) if isinstance(found, dict) else None
     return found if isinstance(found, str) and found else None
 
 
