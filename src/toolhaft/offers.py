@@ -19,17 +19,18 @@ from .features.providing import HANDLERS, Making, hooks_of
 from .features.registry import Registry, Source
 from .features.resources import Cache, Resource, Resources, key_of
 from .features.signature import Signature
-from .features.tools import Mask, Tool, ToolDetails, Tools, hints
+from .features.tools import Mask, Tool, ToolDetails, Tools, hints, vet_name
 from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandle
 from .marks import Marked, marks_of
+from .protocol.calls import Call
 from .protocol.interests import ListChange, ListKind
 from .protocol.limits import Limits
-from .protocol.ports import Gate
+from .protocol.ports import Gate, Place
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 
 T = TypeVar("T")
 _HINTS = ("read_only", "destructive", "idempotent", "open_world")
-_BOUNDS = ("timeout", "limit", "thread")
+_BOUNDS = ("timeout", "limit", "thread", "run_on")
 # Which list a client follows to hear of changes in one of an object's.
 _KINDS: Mapping[str, ListKind] = {
     "tools": "tools",
@@ -63,10 +64,10 @@ class Offers:
         # Other servers that are offered here.
         self.included: list[Offers] = []
 
-        def registry(what: str, kind: ListKind) -> Registry[Any]:
-            return Registry(what, page_size, self._tell(kind), self.lock)
+        def registry(what: str, kind: ListKind, **more: Any) -> Registry[Any]:
+            return Registry(what, page_size, self._tell(kind), self.lock, **more)
 
-        self.tools = Tools(registry("tool", "tools"), mask=mask)
+        self.tools = Tools(registry("tool", "tools", vet=vet_name), mask=mask)
         self.resources = Resources(
             registry("resource", "resources"), registry("template", "resources")
         )
@@ -137,14 +138,12 @@ class Offers:
         handler: Hook | None = None,
     ) -> _Addition:
         own, bounds, given = _sorted(function, options)
-        cache = given.pop("cache", None)
-        ready = self.ready(**bounds)
         resource = Resource(
             function,
             prefix.uri(uri),
             name=own,
-            ready=ready,
-            cache=Cache(cache) if isinstance(cache, int | float) else cache,
+            ready=self.ready(**bounds),
+            cache=Cache.of(given.pop("cache", None)),
             custom=None if handler is None else Custom(handler, is_whole=True),
             unknown=prefix.length,
             **given,
@@ -186,13 +185,19 @@ class Offers:
         return _Addition(self.prompts.registry, prompt.name, prompt, replace)
 
     def ready(
-        self, timeout: float | None = None, limit: int | None = None, thread: bool = True
+        self,
+        timeout: float | None = None,
+        limit: int | None = None,
+        thread: bool = True,
+        gate: Callable[[int], Gate] | None = None,
+        run_on: object = None,
     ) -> Callable[[Signature], Callee]:
         """What makes a function of ours callable, within the bounds its author has set."""
         check_bounds(timeout, limit)
-        gate = None if limit is None else _gate(limit)
+        entrance = None if limit is None else (gate or _gate)(limit)
+        place = None if run_on is None else _place(run_on)
         return lambda signature: Callee(
-            signature, self._context, inline=not thread, timeout=timeout, gate=gate
+            signature, self._context, inline=not thread, timeout=timeout, gate=entrance, place=place
         )
 
     # The parts of an object
@@ -231,7 +236,11 @@ class Offers:
         self, hooks: Mapping[str, Hook], prefix: Prefix, called: str, *, thread: bool
     ) -> list[tuple[Registry[Any], Source[Any]]]:
         making = Making(
-            self.ready(thread=thread), prefix, limit=self._limits.result_bytes, mask=self._mask
+            partial(self.ready, thread=thread),
+            prefix,
+            gate=_gate,
+            limit=self._limits.result_bytes,
+            mask=self._mask,
         )
         makers: dict[str, tuple[Registry[Any], Callable[[Hook, Hook], Source[Any]]]] = {
             "tools": (self.tools.registry, making.tools),
@@ -283,6 +292,19 @@ class Offers:
             completions={} if self.completions else UNSET,
             logging={} if tools or resources or prompts else UNSET,
         )
+
+    def named(self, call: Call) -> str | None:
+        """The tool, prompt or resource that a call names, if it is registered."""
+        params: Any = call.params
+        registries: Mapping[str, tuple[Registry[Any], str]] = {
+            "tools/call": (self.tools.registry, "name"),
+            "prompts/get": (self.prompts.registry, "name"),
+            "resources/read": (self.resources.direct, "uri"),
+        }
+        registry, field = registries[call.method]
+        named = getattr(params, field)
+        found = registry.get(key_of(named) if field == "uri" else named)
+        return None if found is None else found.subject.name
 
     def reaches(self, other: "Offers") -> bool:
         """Is the other one this one, or a part of it?"""
@@ -346,6 +368,12 @@ def _check_handlers(hooks: Mapping[str, Hook], additions: list[_Addition], calle
                 f"{called} has {name}, and lists nothing that it could be asked for; add "
                 f"{' or '.join(f'{each}()' for each in lists)}, or mark methods"
             )
+
+
+def _place(run_on: object) -> Place:
+    from .runtime.place import place_of  # noqa: PLC0415
+
+    return place_of(run_on)
 
 
 def _gate(size: int) -> Gate:

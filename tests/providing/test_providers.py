@@ -744,7 +744,7 @@ async def test_a_plain_list_runs_on_a_thread_unless_it_says_otherwise() -> None:
         (["half"], "one item is str"),
         ([ToolInfo("a"), ToolInfo("a")], "lists 'a' twice"),
         ([ToolInfo("a", input_schema={"type": "string"})], "the root must have"),
-        ([ToolInfo("a", input_schema={"type": "object", "unevaluatedProperties": False})], "not"),
+        ([ToolInfo("a", input_schema={"type": "object", "required": "b"})], "required must be"),
     ],
 )
 async def test_a_list_that_is_none_fails_for_itself_and_says_why_in_the_log(
@@ -1015,12 +1015,12 @@ async def test_a_list_that_is_the_same_is_made_ready_once() -> None:
     async def tools() -> list[ToolInfo]:
         return [ToolInfo("a", args=[Arg("x", int)]), ToolInfo("b", title=next(titles))]
 
-    def make(info: ToolInfo) -> tuple[str, str]:
+    def make(info: ToolInfo) -> str:
         made.append(info.name)
-        return info.name, f"{info.name} {info.title}"
+        return f"{info.name} {info.title}"
 
     hook = Hook(tools, "tools", (), context=lambda exchange: Context(exchange), inline=False)
-    listed = Listed(hook, ToolInfo, make)
+    listed = Listed(hook, ToolInfo, str, make)
     exchange: Any = None
     found = [await listed.list(exchange) for _ in range(3)]
 
@@ -1086,3 +1086,27 @@ async def test_a_uri_in_the_wrong_list_is_refused(
 
     assert refused["code"] == -32603
     assert words in caplog.text
+
+
+async def test_one_entry_that_is_wrong_fails_the_list_and_no_call_of_another(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """L-51: there is no partial list, which would be taken for the whole; the log names the entry,
+    and what is right can be used."""
+
+    class Half:
+        def tools(self) -> list[ToolInfo]:
+            return [ToolInfo("good"), ToolInfo("bad", input_schema={"type": "array"})]
+
+        def call_tool(self, name: str, arguments: Json) -> str:
+            return name
+
+    server = including(Half(), Calculator())
+    refused = await ask(server, "tools/list")
+
+    assert refused["code"] == -32603
+    assert "tool 'bad': input_schema: the root must have" in caplog.text
+    assert "This is about the entry 'bad' of Half.tools." in caplog.text
+    assert await text(server, "good") == "good"
+    assert await text(server, "add", a=1, b=2) == "3"
+    assert (await ask(server, "tools/call", name="bad", arguments={}))["code"] == -32603

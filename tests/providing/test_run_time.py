@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.providing.clients import CLIENTS, PATIENCE, Client, Connect, hears, streams
 
-from toolhaft import Context, Server, tool
+from toolhaft import Context, ResourceInfo, Server, tool
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
 
@@ -402,3 +402,34 @@ async def test_updates_from_several_threads_are_all_kept() -> None:
     async with streams(server, stateless=True) as client:
         (found,) = (await client.ask("tools/list"))["tools"]
         assert (found["title"], found["description"]) == ("Slow", "Calculate.")
+
+
+@pytest.mark.parametrize("included", [False, True])
+async def test_no_template_answers_for_a_resource_that_is_disabled(included: bool) -> None:
+    """What is disabled is not found, whatever else its URI matches."""
+
+    class Listing:
+        def templates(self) -> list[ResourceInfo]:
+            return [ResourceInfo("notes://{+path}")]
+
+        def read_resource(self, uri: str) -> str:
+            return "by a list"
+
+    inner = Server("inner", version="1")
+    handle = inner.add_resource(lambda: "direct", "notes://all", name="all")
+    inner.add_resource(lambda name: f"template {name}", "notes://{name}", name="any")
+    inner.include(Listing())
+    server = inner
+    if included:
+        server = Server("outer", version="1")
+        server.include(inner)
+    handle.disable()
+    async with streams(server, stateless=True) as client:
+        hidden = await client.ask("resources/read", uri="NOTES://all")
+        other = await client.ask("resources/read", uri="notes://one")
+        handle.enable()
+        shown = await client.ask("resources/read", uri="notes://all")
+
+    assert (hidden["code"], hidden["data"]) == (-32602, {"uri": "NOTES://all"})
+    assert other["contents"][0]["text"] == "template one"
+    assert shown["contents"][0]["text"] == "direct"

@@ -201,6 +201,34 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _attach(parser: argparse.ArgumentParser) -> None:
+    """Only for the help: `toolhaft_bridge.command` reads these words without argparse."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="as toolhaft ps shows it")
+    parser.add_argument("--socket", metavar="PATH", help="a socket instead of a name")
+    parser.add_argument(
+        "--wait",
+        nargs="?",
+        metavar="SECONDS",
+        help="wait so long for the process to appear, or to come back after its end; without a "
+        "number, for ever (default: 0 at first, then 10)",
+    )
+    parser.add_argument(
+        "--init",
+        metavar="MODULE:FUNCTION",
+        help="call this in the process before the first message",
+    )
+    parser.add_argument(
+        "--stop", metavar="MODULE:FUNCTION", help="call this in the process at the end"
+    )
+    parser.add_argument(
+        "--log", metavar="FILE", help="record all messages there (default: $TOOLHAFT_LOG)"
+    )
+
+
+def _ps(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
 def _words(parser: argparse.ArgumentParser, help_: str) -> None:
     # Without a default, argparse calls them required.
     parser.add_argument("arguments", metavar="ARG", nargs="*", default=[], help=help_)
@@ -283,8 +311,16 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
         _clients,
         "example:\n  toolhaft clients --json\n",
     ),
+    "attach": (
+        "be the stdio server of a client, for a process that has called server.attach()",
+        _attach,
+        "example:\n  toolhaft attach notes\n  toolhaft attach notes --wait 30 --log notes.log\n\n"
+        "exit status: 0 done, 2 wrong command line or no such process, 3 the process has ended, 4 "
+        "the\nprocess refuses, 130 interrupted\n",
+    ),
+    "ps": ("list the processes that are attached", _ps, "example:\n  toolhaft ps\n"),
 }
-_WITHOUT_TARGET = ("install", "uninstall", "clients")
+_WITHOUT_TARGET = ("install", "uninstall", "clients", "attach", "ps")
 
 
 def declare(commands: Any, name: str) -> argparse.ArgumentParser:
@@ -303,7 +339,8 @@ def declare(commands: Any, name: str) -> argparse.ArgumentParser:
             metavar="TARGET",
             help="file.py, file.py:name, module or module:name; the name is a Server (for run, "
             "also a Listener) or a function that makes one, and may be left out if there is only "
-            "one Server",
+            "one Server or one is named `server`; or a folder whose pyproject.toml says it: "
+            "[tool.toolhaft] server",
         )
     configure(parser)
     return parser

@@ -71,10 +71,13 @@ class Registry(Generic[T]):
         page_size: int | None,
         changed: Callable[[], None],
         lock: Any = None,
+        vet: Callable[[str], object] = str,
     ) -> None:
         self._what = what
         self._page_size = page_size
         self._changed = changed
+        # Warns of names that clients may refuse, where names are joined.
+        self.vet = vet
         # Shared by the registries of a server, so that what is added together appears together.
         self._lock: Any = threading.RLock() if lock is None else lock
         self._items: dict[str, Slot[T]] = {}
@@ -96,7 +99,12 @@ class Registry(Generic[T]):
 
     def __bool__(self) -> bool:
         """Is there anything that could be listed, now or when it is enabled again?"""
-        return bool(self._items or self._hidden or any(each.active for each in self.sources))
+        return bool(self._items or self._hidden or self.is_evaluated)
+
+    @property
+    def is_evaluated(self) -> bool:
+        """Does anything of it depend on what sources have when they are asked?"""
+        return any(source.active for source in self.sources)
 
     def __iter__(self) -> Iterator[T]:
         return iter([slot.item for slot in list(self._items.values())])
@@ -301,7 +309,7 @@ class Registry(Generic[T]):
         if page is None:
             # Before anything is looked at that may change meanwhile.
             version = self._version
-            if self.sources and any(source.active for source in self.sources):
+            if self.sources and self.is_evaluated:
                 return self._asked(call, cursor, build)
             items, after = self._slice(cursor)
             result = build(items, revision)
@@ -335,7 +343,6 @@ class Registry(Generic[T]):
                 after = f"{self._what}-0-{begin + room + 1:x}"
         revision = call.caller.revision
         result = build(items, revision)
-        result.ttl_ms = 0
         if any(source.active and source.private for source in self.sources):
             result.cache_scope = "private"
         if after is not None:
@@ -426,7 +433,7 @@ class Registry(Generic[T]):
             ordinal, place = int(given["ordinal"], 16), int(given["place"] or "0", 16)
             if 0 < ordinal <= self._ordinal and not place:
                 return ordinal, 0
-            if not ordinal and place and any(source.active for source in self.sources):
+            if not ordinal and place and self.is_evaluated:
                 return 0, place
         raise InvalidParams(
             f"params.cursor: {shown(cursor)} is not a cursor of this list; pass `nextCursor` as it "
@@ -464,6 +471,7 @@ class Mirror(Generic[T]):
                 f"a server that includes this one has {joined!r} already; give this one another "
                 "name"
             )
+        self._mine.vet(joined)
         self._mine.check_followers(joined)
 
     def release(self, name: str) -> None:
