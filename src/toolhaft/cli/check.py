@@ -39,7 +39,7 @@ def execute(options: argparse.Namespace) -> int:
         findings = [msgspec.to_builtins(each) for each in shown]
         text = as_json({"target": options.target, **report, "findings": findings})
     else:
-        text = rendered(options.target, report, shown)
+        text = rendered(options.target, shown, options.level)
     print(text, end="")
     return FOUND_ERRORS if report["found"]["error"] else 0
 
@@ -75,20 +75,20 @@ async def _review(options: argparse.Namespace, begin: Start) -> dict[str, Any]:
     }
 
 
-def rendered(target: str, report: dict[str, Any], shown: list[Finding]) -> str:
+def rendered(target: str, shown: list[Finding], level: str) -> str:
     """Findings for people, the worst first, each with what to do; the same is said once."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for each in shown:
         groups.setdefault((each.level, each.what, each.advice), []).append(each.where)
     lines: list[str] = []
-    for (level, what, advice), places in groups.items():
+    for (badness, what, advice), places in groups.items():
         where = f"{places[0]}: " if len(places) == 1 else ""
-        lines += _wrapped(f"{level}: {where}{what}")
+        lines += _wrapped(f"{badness}: {where}{what}")
         lines += _wrapped(f"-> {advice}", indent="    ") if advice else []
         lines += [f"    {place}" for place in places if len(places) > 1]
-    numbers: dict[str, int] = report["found"]
-    counts = ", ".join(_count(numbers[level], level) for level in LEVELS)
-    return "\n".join([*lines, f"{target}: {counts}"]) + "\n"
+    numbers = counted(shown)
+    counts = [_count(numbers[each], each) for each in LEVELS[: LEVELS.index(level) + 1]]
+    return "\n".join([*lines, f"{target}: {', '.join(counts)}"]) + "\n"
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:

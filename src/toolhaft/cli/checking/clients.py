@@ -20,22 +20,18 @@ class NameRule(NamedTuple):
 
 
 NAMES: Final = (
+    # Of Codex: https://github.com/openai/codex/issues/8174; of Copilot:
+    # https://github.com/github/copilot-cli/issues/1879; that all tools of the server are gone:
+    # https://github.com/evoila/meho/issues/2745.
     NameRule(
-        "Claude Desktop and claude.ai, which then offer no tool of the server",
+        "Claude Desktop, claude.ai, Codex and Copilot, which then offer no tool at all",
         re.compile(r"[a-zA-Z0-9_-]{1,64}"),
         "up to 64 letters, digits, _ and -",
         "error",
         "https://github.com/modelcontextprotocol/modelcontextprotocol/issues/1063",
     ),
     NameRule(
-        "OpenAI's API, and so Codex and Copilot",
-        re.compile(r"[a-zA-Z0-9_-]{1,64}"),
-        "up to 64 letters, digits, _ and -",
-        "error",
-        "https://github.com/openai/codex/issues/8174",
-    ),
-    NameRule(
-        "Gemini's API",
+        "clients of Gemini's API",
         re.compile(r"[a-zA-Z_].{0,63}", re.DOTALL),
         "a letter or _ first, and up to 64 characters",
         "warning",
