@@ -117,6 +117,42 @@ def _prompt(parser: argparse.ArgumentParser) -> None:
     _conversation(parser)
 
 
+def _check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.add_argument(
+        "--level",
+        choices=("error", "warning", "note"),
+        default="note",
+        help="show only what is as bad as this (default: note, which is all)",
+    )
+    parser.add_argument(
+        "--call",
+        action="store_true",
+        help="also call the tools that are read-only and need no arguments, read the resources "
+        "and get the prompts, and look at what comes",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="give up after so long (default: 60)",
+    )
+
+
+def _contract(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="what the server is to list; JSON")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--update", action="store_true", help="write the file as things are now, whatever changed"
+    )
+    group.add_argument(
+        "--check", action="store_true", help="fail on every change, also if it breaks nobody"
+    )
+    parser.add_argument("--json", action="store_true", help="print the changes as JSON")
+    _times(parser)
+
+
 def _install(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "words",
@@ -243,6 +279,10 @@ def _conversation(parser: argparse.ArgumentParser) -> None:
         metavar="DATE",
         help=f"speak this revision of the protocol: {', '.join(SUPPORTED)} (default: the newest)",
     )
+    _times(parser)
+
+
+def _times(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=_seconds, metavar="SECONDS", help="cancel what takes longer"
     )
@@ -294,6 +334,19 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
         "show the messages of a prompt",
         _prompt,
         f"example:\n  toolhaft prompt server.py review diff=@change.diff\n\n{_STATUSES}",
+    ),
+    "check": (
+        "review a server before its release",
+        _check,
+        "example:\n  toolhaft check server.py\n  toolhaft check server.py --level error\n\n"
+        "exit status: 0 no errors, 1 errors, 2 wrong command line or target\n",
+    ),
+    "contract": (
+        "compare what a server lists with a file, and tell which changes break clients",
+        _contract,
+        "example:\n  toolhaft contract server.py server.lock\n\n"
+        "exit status: 0 the same, or nothing that breaks clients; 1 something that does; 2 wrong "
+        "command\nline, target or file\n",
     ),
     "install": (
         "put a server into the configuration of clients",

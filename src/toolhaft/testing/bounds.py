@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from .shapes import Parts, Schema, exact, is_list, is_object, least, most, operands, text
+from ..schema.shapes import Parts, Schema, exact, is_list, is_object, least, most, operands, text
 
 
 class _Nothing:

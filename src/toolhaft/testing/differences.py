@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ..schema.shapes import is_object
 from .bounds import NOTHING, Narrowing
 from .narrowing import narrowings
-from .shapes import is_object
 from .snapshot import Json
 
 _HINTS = {

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 
 from ..schema.checker import problems
 from ..schema.explicit import check_schema
-from .bounds import NOTHING, Narrowing, member, numbers, sizes, strings, tuple_of, untold
-from .shapes import (
+from ..schema.shapes import (
     GROUPS,
     IMPOSSIBLE,
     Parts,
@@ -32,6 +31,7 @@ from .shapes import (
     types_of,
     values_of,
 )
+from .bounds import NOTHING, Narrowing, member, numbers, sizes, strings, tuple_of, untold
 
 _MOST_STEPS = 20_000
 _DEFINITIONS = ("$defs", "definitions")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 
-from ..schema.explicit import resolve
+from .explicit import resolve
 
 Schema: TypeAlias = dict[str, Any]
 Parts: TypeAlias = list[Schema]
