@@ -215,7 +215,8 @@ class Offers:
                 f"there is nothing in {called} to include: mark its methods with @tool, @resource "
                 "or @prompt, or give it tools() and call_tool(name, arguments, ctx)"
             )
-        removals = self._add_together(additions)
+        added = self._add_together(additions)
+        removals: list[Callable[[], None]] = [partial(self._remove_together, added)]
         for registry, source in sources:
             registry.attend(source)
             removals.append(partial(registry.leave, source))
@@ -273,6 +274,11 @@ class Offers:
                 tenure = registry.add(name, item, replace=replace)
                 removals.append(partial(registry.discard, name, tenure))
         return removals
+
+    def _remove_together(self, removals: list[Callable[[], None]]) -> None:
+        with self.lock:
+            for remove in removals:
+                remove()
 
     # What there is
 

@@ -416,7 +416,8 @@ class Registry(Generic[T]):
             follower.refresh(name, self._found(name))
 
     def _slice(self, cursor: str | None) -> tuple[list[T], str | None]:
-        entries = list(self._items.values())
+        with self._lock:  # so that what is added together is seen together
+            entries = list(self._items.values())
         if cursor is not None:
             last, _ = self._read_cursor(cursor)
             entries = [entry for entry in entries if entry.ordinal > last]
