@@ -477,3 +477,25 @@ async def test_an_object_that_comes_and_goes_on_another_thread_is_there_as_a_who
             thread.join()
 
     assert seen <= {1, 41}
+
+
+async def test_another_function_does_not_rename_what_it_is_put_under() -> None:
+    """Of tools, prompts and resources alike: what is not given stays."""
+    server = Server("s", version="1")
+    server.add_tool(add).update(subtract)
+    server.add_prompt(hello).update(bye)
+    server.add_resource(hello, "notes://one").update(bye)
+    async with streams(server, stateless=True) as client:
+        tools = (await client.ask("tools/list"))["tools"]
+        prompts = (await client.ask("prompts/list"))["prompts"]
+        resources = (await client.ask("resources/list"))["resources"]
+
+    assert [each["name"] for each in (*tools, *prompts, *resources)] == ["add", "hello", "hello"]
+
+
+def hello() -> str:
+    return "hello"
+
+
+def bye() -> str:
+    return "bye"

@@ -75,7 +75,7 @@ class Tool:
         what = f"tool {name!r}"
         if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{what}: a name is a str that is not empty")
-        vet_name(name, stacklevel=7)
+        vet_name(name, stacklevel=8)
         check_described(
             what,
             title=details.title,
