@@ -1,5 +1,6 @@
 """MCP servers in Python: the handle by which a language model holds your program."""
 
+from .attachment import Attachment
 from .errors import (
     InternalError,
     InvalidParams,
@@ -52,6 +53,7 @@ __all__ = [
     "Accepted",
     "Arg",
     "Ask",
+    "Attachment",
     "Audio",
     "Cache",
     "Cancelled",

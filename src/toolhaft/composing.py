@@ -22,7 +22,7 @@ from .features.resources import Resource
 from .features.tools import Tool
 from .handles import Inclusion
 from .offers import Offers
-from .protocol.calls import Exchange, Result
+from .protocol.calls import Counter, Exchange, Result
 from .protocol.interests import Change, ListChange, ResourceChange
 from .protocol.ports import LifespanState
 from .types.resources import ReadResourceResult
@@ -172,16 +172,24 @@ class Mount:
 
     Args:
         lifespans: of the server that includes.
+        counter: of the server that is included.
     """
 
     def __init__(
-        self, mine: Offers, theirs: Offers, dispatch: Dispatch, prefix: Prefix, lifespans: Lifespans
+        self,
+        mine: Offers,
+        theirs: Offers,
+        dispatch: Dispatch,
+        prefix: Prefix,
+        lifespans: Lifespans,
+        counter: Counter,
     ) -> None:
         self._mine = mine
         self._theirs = theirs
         self._dispatch = dispatch
         self._prefix = prefix
         self._lifespans = lifespans
+        self._counter = counter
 
     def include(self, lifespan: LifespanState) -> Inclusion:
         """Offer all of it, or nothing.
@@ -237,12 +245,14 @@ class Mount:
     def _tool(self, joined: str, tool: Tool) -> Tool:
         plain = tool.under(joined, tool.route)
         known = partial(within, name=tool.name)
-        return tool.under(joined, self._route(plain, self._theirs.tools.call, known))
+        return self._counted(tool.under(joined, self._route(plain, self._theirs.tools.call, known)))
 
     def _prompt(self, joined: str, prompt: Prompt) -> Prompt:
         plain = prompt.under(joined, prompt.route)
         known = partial(within, name=prompt.name)
-        return prompt.under(joined, self._route(plain, self._theirs.prompts.get, known))
+        return self._counted(
+            prompt.under(joined, self._route(plain, self._theirs.prompts.get, known))
+        )
 
     def _resource(self, joined: str, resource: Resource) -> Resource:
         # The name by which it is registered has its scheme in lower case; its author's has not.
@@ -259,7 +269,12 @@ class Mount:
         is_respelled = inner is not None and self._prefix.length
         plain = resource.under(joined, onward if is_respelled else inner)
         route = self._route(plain, self._theirs.resources.read, known)
-        return resource.under(joined, route)
+        return self._counted(resource.under(joined, route))
+
+    def _counted(self, item: T) -> T:
+        """What is called here is counted there, too."""
+        item.subject.counter = self._counter
+        return item
 
     def _route(
         self,
@@ -277,6 +292,8 @@ class Mount:
             return through
         if not dispatch.has_lifespan:
             return plain.route
+
+        self._counted(plain)
 
         def begin(exchange: Exchange) -> Any:
             return handle(exchange, plain)

@@ -22,14 +22,15 @@ from .features.signature import Signature
 from .features.tools import Mask, Tool, ToolDetails, Tools, hints, vet_name
 from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandle
 from .marks import Kind, marks_of
+from .protocol.calls import Call
 from .protocol.interests import ListChange, ListKind
 from .protocol.limits import Limits
-from .protocol.ports import Gate
+from .protocol.ports import Gate, Place
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 
 T = TypeVar("T")
 _HINTS = ("read_only", "destructive", "idempotent", "open_world")
-_BOUNDS = ("timeout", "limit", "thread")
+_BOUNDS = ("timeout", "limit", "thread", "run_on")
 # Which list a client follows to hear of changes in one of an object's.
 _KINDS: Mapping[str, ListKind] = {
     "tools": "tools",
@@ -54,7 +55,7 @@ class _Addition(NamedTuple):
     replace: bool = False
 
 
-class _Place(NamedTuple):
+class _Origin(NamedTuple):
     """Where a thing is from: which prefix it has, who is asked before its function, and the URI of
     a resource."""
 
@@ -67,7 +68,7 @@ class _Place(NamedTuple):
         return None if self.handler is None else Custom(self.handler, own, is_whole=True)
 
 
-_ANYWHERE = _Place()
+_HERE = _Origin()
 
 
 class _Said(NamedTuple):
@@ -78,7 +79,7 @@ class _Said(NamedTuple):
     own: str
     ready: Callable[[Signature], Callee]
     options: dict[str, Any]
-    place: _Place
+    origin: _Origin
 
 
 class Offers:
@@ -124,7 +125,7 @@ class Offers:
         self, function: Callable[..., Any], uri: str, **options: Any
     ) -> ResourceHandle:
         """Register a resource; see `Server.add_resource`."""
-        addition = self._made("resource", function, options, _Place(uri=uri))
+        addition = self._made("resource", function, options, _Origin(uri=uri))
         return self._add(addition, ResourceHandle)
 
     def add_prompt(self, function: Callable[..., Any], **options: Any) -> PromptHandle:
@@ -141,7 +142,7 @@ class Offers:
         kind: Kind,
         function: Callable[..., Any],
         options: Mapping[str, Any],
-        place: _Place = _ANYWHERE,
+        origin: _Origin = _HERE,
     ) -> _Addition:
         """A thing of what its author says of it, which can be made anew of something else."""
         if not callable(function):
@@ -150,12 +151,12 @@ class Offers:
         replace, name = bool(given.pop("replace", False)), given.pop("name", None)
         own = name_of(function) if name is None else name
         ready = self.ready(**{bound: given.pop(bound) for bound in _BOUNDS if bound in given})
-        said = _Said(function, own, ready, given, place)
+        said = _Said(function, own, ready, given, origin)
         addition = _Addition(*self._makers[kind](said), replace)
 
         def anew(other: Callable[..., Any] | None, changes: Mapping[str, Any]) -> Any:
             another = function if other is None else other
-            return self._made(kind, another, {**options, "name": own, **changes}, place).item
+            return self._made(kind, another, {**options, "name": own, **changes}, origin).item
 
         addition.item.recipe = anew
         return addition
@@ -166,23 +167,23 @@ class Offers:
         tool = Tool(
             said.function,
             ToolDetails(annotations=annotations, **said.options),
-            name=said.place.prefix.name(said.own),
+            name=said.origin.prefix.name(said.own),
             ready=said.ready,
             limit=self._limits.result_bytes,
-            custom=said.place.custom(said.own),
+            custom=said.origin.custom(said.own),
             mask=self._mask,
         )
         return self.tools.registry, tool.name, tool
 
     def _resource(self, said: _Said) -> tuple[Registry[Resource], str, Resource]:
-        prefix = said.place.prefix
+        prefix = said.origin.prefix
         resource = Resource(
             said.function,
-            prefix.uri(said.place.uri),
+            prefix.uri(said.origin.uri),
             name=said.own,
             ready=said.ready,
             cache=Cache.of(said.options.pop("cache", None)),
-            custom=said.place.custom(None),
+            custom=said.origin.custom(None),
             unknown=prefix.length,
             **said.options,
         )
@@ -193,9 +194,9 @@ class Offers:
     def _prompt(self, said: _Said) -> tuple[Registry[Prompt], str, Prompt]:
         prompt = Prompt(
             said.function,
-            name=said.place.prefix.name(said.own),
+            name=said.origin.prefix.name(said.own),
             ready=said.ready,
-            custom=said.place.custom(said.own),
+            custom=said.origin.custom(said.own),
             **said.options,
         )
         return self.prompts.registry, prompt.name, prompt
@@ -206,12 +207,14 @@ class Offers:
         limit: int | None = None,
         thread: bool = True,
         gate: Callable[[int], Gate] | None = None,
+        run_on: object = None,
     ) -> Callable[[Signature], Callee]:
         """What makes a function of ours callable, within the bounds its author has set."""
         check_bounds(timeout, limit)
         entrance = None if limit is None else (gate or _gate)(limit)
+        place = None if run_on is None else _place(run_on)
         return lambda signature: Callee(
-            signature, self._context, inline=not thread, timeout=timeout, gate=entrance
+            signature, self._context, inline=not thread, timeout=timeout, gate=entrance, place=place
         )
 
     # The parts of an object
@@ -229,7 +232,7 @@ class Offers:
                 mark.kind,
                 mark.function,
                 mark.options,
-                _Place(prefix, hooks.get(_HANDLERS[mark.kind]), mark.uri),
+                _Origin(prefix, hooks.get(_HANDLERS[mark.kind]), mark.uri),
             )
             for mark in marks
         ]
@@ -313,6 +316,19 @@ class Offers:
             logging={} if tools or resources or prompts else UNSET,
         )
 
+    def named(self, call: Call) -> str | None:
+        """The tool, prompt or resource that a call names, if it is registered."""
+        params: Any = call.params
+        registries: Mapping[str, tuple[Registry[Any], str]] = {
+            "tools/call": (self.tools.registry, "name"),
+            "prompts/get": (self.prompts.registry, "name"),
+            "resources/read": (self.resources.direct, "uri"),
+        }
+        registry, field = registries[call.method]
+        named = getattr(params, field)
+        found = registry.get(key_of(named) if field == "uri" else named)
+        return None if found is None else found.subject.name
+
     def reaches(self, other: "Offers") -> bool:
         """Is the other one this one, or a part of it?"""
         return other is self or any(each.reaches(other) for each in self.included)
@@ -362,6 +378,12 @@ def _check_handlers(hooks: Mapping[str, Hook], additions: list[_Addition], calle
                 f"{called} has {name}, and lists nothing that it could be asked for; add "
                 f"{' or '.join(f'{each}()' for each in lists)}, or mark methods"
             )
+
+
+def _place(run_on: object) -> Place:
+    from .runtime.place import place_of  # noqa: PLC0415
+
+    return place_of(run_on)
 
 
 def _gate(size: int) -> Gate:

@@ -46,6 +46,7 @@ class ToolOptions(_Options, total=False):
     output_schema: dict[str, Json] | None
     strict: bool
     cache: float
+    run_on: Any
 
 
 class ResourceOptions(_Options, total=False):

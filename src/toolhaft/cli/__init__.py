@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from toolhaft_bridge.command import attach
+
 from . import options as words
 
 _INTERRUPTED = 130
@@ -26,6 +28,8 @@ class _Version(argparse.Action):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a sub-command; the result is the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["attach"] and not {"-h", "--help"} & set(given):
+        return attach(given[1:])
     try:
         return _run(given)
     except KeyboardInterrupt:

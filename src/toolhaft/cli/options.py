@@ -22,12 +22,21 @@ exit status: 0 done, 2 wrong command line or target, 4 refused by the server or 
 """
 
 
+_CHANGES = """\
+exit status: 0 done, 2 wrong command line or target, 3 a configuration cannot be changed, 4 the
+server does not answer, 130 interrupted
+"""
+
+
 def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--framing",
         choices=("auto", "lines", "content-length"),
         default="auto",
         help="how messages are told apart (default: as the client does)",
+    )
+    parser.add_argument(
+        "--directory", metavar="DIR", help="work in this folder, also to find modules"
     )
     http = parser.add_argument_group("over HTTP")
     http.add_argument(
@@ -108,6 +117,118 @@ def _prompt(parser: argparse.ArgumentParser) -> None:
     _conversation(parser)
 
 
+def _install(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "words",
+        metavar="CLIENT … TARGET",
+        nargs="*",
+        default=[],
+        help="into which clients (toolhaft clients names them), and the server: file.py, "
+        "file.py:name, module or module:name",
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--attach", metavar="NAME", help="instead of a target: a process that attaches by this name"
+    )
+    what.add_argument("--http", metavar="URL", help="instead of a target: a server elsewhere")
+    parser.add_argument("--name", help="of the entry (default: the name of the server)")
+    parser.add_argument(
+        "--env",
+        metavar="K=V",
+        action="append",
+        default=[],
+        type=_variable,
+        help="a variable for the server; once for each",
+    )
+    parser.add_argument("--directory", metavar="DIR", help="let the server work in this folder")
+    _change(parser)
+    parser.add_argument("--force", action="store_true", help="replace an entry of the same name")
+    parser.add_argument(
+        "--no-check", action="store_true", help="do not start the server to see whether it answers"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        default=30.0,
+        help="how long it may take to answer (default: 30)",
+    )
+
+
+def _uninstall(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "words",
+        metavar="CLIENT … NAME",
+        nargs="*",
+        default=[],
+        help="out of which clients, and the name of the entry",
+    )
+    _change(parser)
+    parser.add_argument(
+        "--force", action="store_true", help="remove it even if it is not of toolhaft's making"
+    )
+
+
+def _clients(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print all that is known, as JSON")
+
+
+def _change(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--all", action="store_true", help="instead of clients: all that are on this machine"
+    )
+    parser.add_argument(
+        "--scope",
+        choices=("user", "project"),
+        default="user",
+        help="for you everywhere, or for all who work in this folder (default: user)",
+    )
+    parser.add_argument(
+        "--via",
+        choices=("auto", "command", "file"),
+        default="auto",
+        help="by the client's own command, or by its file (default: its command if it is there)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change, and change nothing"
+    )
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals or "\0" in text:
+        raise argparse.ArgumentTypeError(f"a variable is written NAME=VALUE, not {text!r}")
+    return name, value
+
+
+def _attach(parser: argparse.ArgumentParser) -> None:
+    """Only for the help: `toolhaft_bridge.command` reads these words without argparse."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="as toolhaft ps shows it")
+    parser.add_argument("--socket", metavar="PATH", help="a socket instead of a name")
+    parser.add_argument(
+        "--wait",
+        nargs="?",
+        metavar="SECONDS",
+        help="wait so long for the process to appear, or to come back after its end; without a "
+        "number, for ever (default: 0 at first, then 10)",
+    )
+    parser.add_argument(
+        "--init",
+        metavar="MODULE:FUNCTION",
+        help="call this in the process before the first message",
+    )
+    parser.add_argument(
+        "--stop", metavar="MODULE:FUNCTION", help="call this in the process at the end"
+    )
+    parser.add_argument(
+        "--log", metavar="FILE", help="record all messages there (default: $TOOLHAFT_LOG)"
+    )
+
+
+def _ps(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
 def _words(parser: argparse.ArgumentParser, help_: str) -> None:
     # Without a default, argparse calls them required.
     parser.add_argument("arguments", metavar="ARG", nargs="*", default=[], help=help_)
@@ -174,7 +295,28 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
         _prompt,
         f"example:\n  toolhaft prompt server.py review diff=@change.diff\n\n{_STATUSES}",
     ),
+    "install": (
+        "put a server into the configuration of clients",
+        _install,
+        "example:\n  toolhaft install cursor claude-code server.py\n"
+        f"  toolhaft install zed --attach notes\n\n{_CHANGES}",
+    ),
+    "uninstall": (
+        "take a server out of the configuration of clients",
+        _uninstall,
+        f"example:\n  toolhaft uninstall cursor claude-code notes\n\n{_CHANGES}",
+    ),
+    "clients": ("show the clients that are known, and what is installed in them", _clients, ""),
+    "attach": (
+        "be the stdio server of a client, for a process that has called server.attach()",
+        _attach,
+        "example:\n  toolhaft attach notes\n  toolhaft attach notes --wait 30 --log notes.log\n\n"
+        "exit status: 0 done, 2 wrong command line or no such process, 3 the process has ended, 4 "
+        "the\nprocess refuses, 130 interrupted\n",
+    ),
+    "ps": ("list the processes that are attached", _ps, "example:\n  toolhaft ps\n"),
 }
+_WITHOUT_TARGET = ("install", "uninstall", "clients", "attach", "ps")
 
 
 def declare(commands: Any, name: str) -> argparse.ArgumentParser:
@@ -187,11 +329,14 @@ def declare(commands: Any, name: str) -> argparse.ArgumentParser:
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "target",
-        metavar="TARGET",
-        help="file.py, file.py:name, module or module:name; the name is a Server (for run, also a "
-        "Listener) or a function that makes one, and may be left out if there is only one Server",
-    )
+    if name not in _WITHOUT_TARGET:
+        parser.add_argument(
+            "target",
+            metavar="TARGET",
+            help="file.py, file.py:name, module or module:name; the name is a Server (for run, "
+            "also a Listener) or a function that makes one, and may be left out if there is only "
+            "one Server or one is named `server`; or a folder whose pyproject.toml says it: "
+            "[tool.toolhaft] server",
+        )
     configure(parser)
     return parser

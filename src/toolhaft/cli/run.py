@@ -1,6 +1,7 @@
 """`toolhaft run TARGET`: serve a file or module, to one client over stdio or to many over HTTP."""
 
 import argparse
+import os
 import sys
 
 from ..listener import Listener
@@ -18,6 +19,8 @@ def execute(options: argparse.Namespace) -> int:
         if not over_http:
             # Before any code of the author's runs: what it prints must not reach the client.
             descriptors.take()
+        if options.directory is not None:
+            os.chdir(options.directory)
         found = load_any(options.target)
         if isinstance(found, Listener):
             return _listener(found, options)

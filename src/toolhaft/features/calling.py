@@ -19,7 +19,7 @@ from typing import Any, NoReturn, cast
 
 from ..errors import InvalidParams, ToolError, clipped, shown
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
-from ..protocol.ports import Gate
+from ..protocol.ports import Gate, Place
 from ..protocol.questions import Question, lacking
 from ..schema.kinds import convert
 from .asking import Accepted, InputRequired
@@ -35,13 +35,16 @@ Work = Callable[[], Coroutine[Any, Any, Result]]
 
 def unchanged(error: BaseException) -> NoReturn:
     """What most features do with a failure: leave it to the connection."""
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # the error holds this frame: both would stay, with all that the call was given
 
 
 class Callee:
     """A function that is ready to be called."""
 
-    __slots__ = ("_context", "gate", "inline", "is_simple", "plan", "signature", "timeout")
+    __slots__ = ("_context", "gate", "inline", "is_simple", "place", "plan", "signature", "timeout")
 
     def __init__(
         self,
@@ -51,13 +54,21 @@ class Callee:
         inline: bool = False,
         timeout: float | None = None,
         gate: Gate | None = None,
+        place: Place | None = None,
     ) -> None:
+        if place is not None and not place.takes_coroutines and "async" in signature.form:
+            raise TypeError(
+                f"{signature.what} is async, and run_on takes plain functions only; give it an "
+                "event loop, or make it a plain def"
+            )
         self.signature = signature
         # One that asks has to wait.
         asks = bool(signature.inquired) or signature.has_rounds
         self.inline = inline and not asks
         self.timeout = timeout
         self.gate = gate
+        # Where it has to run, through whichever transport it is called.
+        self.place = place
         self.plan = plan_of(signature)
         self._context = context
         # Can it be called as it is, once it has its arguments?
@@ -66,6 +77,7 @@ class Callee:
             and not asks
             and timeout is None
             and gate is None
+            and place is None
             and signature.form in ("plain", "async")
         )
 
@@ -94,7 +106,7 @@ class Callee:
         """The outcome of the call. Every way guards the author's code and the encoding of its
         value: whatever is raised, SystemExit and its like included, reaches `failed` and nobody
         else."""
-        if not self.is_simple:
+        if not self.is_simple or exchange.place is not None:
             return self.elaborate(exchange, arguments, finish, failed)
         self.fill(exchange, arguments)
         work = partial(self.signature.function, **arguments)
@@ -108,6 +120,10 @@ class Callee:
         context = self._context(exchange)
         self._fill(exchange, arguments, context)
         run = _Run(self, exchange, context, arguments)
+        if self.place is not None:
+            exchange.place = self.place
+        if exchange.place is not None:
+            return run.on_the_loop(finish, failed)
         waits = self.timeout is not None or self.gate is not None or self.plan.is_async
         if waits or "async" in self.signature.form:
             return run.on_the_loop(finish, failed)
@@ -130,6 +146,8 @@ class Callee:
         """The result of the call, for somebody who minds the bounds and what is raised."""
         context = self._context(exchange)
         self._fill(exchange, arguments, context)
+        if self.place is not None:
+            exchange.place = self.place
         return await _Run(self, exchange, context, arguments).resolved(finish)
 
 
@@ -173,6 +191,7 @@ class _Run:
         self._arguments = arguments
         self._made: list[Any] = []
         self._count = 0
+        self._is_placed = False
         # What the parts of the call set in context variables, each of the others sees.
         self._variables = copy_context()
 
@@ -186,23 +205,28 @@ class _Run:
     def _plainly(self, finish: Finish) -> Result:
         error: BaseException | None = None
         result: Result = b""
-        with ExitStack() as stack:
-            try:
-                if self._callee.signature.inquired:
-                    asked = self._inquiries()
-                    self._take_answers(self._exchange.ask_from_thread(asked) if asked else {})
-                for step in self._callee.plan.steps:
-                    if step.form == "generator":
-                        self._made.append(stack.enter_context(self._manager(step)))
-                    else:
-                        self._made.append(step.function(**self._inputs(step)))
-                result = finish(self._call())
-            except BaseException as raised:
-                error = raised
-                raise
-        if error is not None:  # a dependency has caught it, and the call has failed all the same
-            raise error
-        return result
+        try:
+            with ExitStack() as stack:
+                try:
+                    if self._callee.signature.inquired:
+                        asked = self._inquiries()
+                        self._take_answers(self._exchange.ask_from_thread(asked) if asked else {})
+                    for step in self._callee.plan.steps:
+                        if step.form == "generator":
+                            self._made.append(stack.enter_context(self._manager(step)))
+                        else:
+                            self._made.append(step.function(**self._inputs(step)))
+                    result = finish(self._call())
+                except BaseException as raised:
+                    error = raised
+                    raise
+            if (
+                error is not None
+            ):  # a dependency has caught it, and the call has failed all the same
+                raise error
+            return result
+        finally:
+            error = None  # it holds this frame, and the frame must not hold it
 
     async def on_the_loop(self, finish: Finish, failed: Failed) -> Result:
         """Some of it waits; what is plain is sent to a thread."""
@@ -213,26 +237,34 @@ class _Run:
 
     async def resolved(self, finish: Finish) -> Result:
         """The result, without the bounds and without what becomes of errors."""
-        plan = self._callee.plan
-        if "async" not in self._callee.signature.form and not plan.is_async:
+        place, plan = self._exchange.place, self._callee.plan
+        is_plain = "async" not in self._callee.signature.form and not plan.is_async
+        if place is not None and place.takes_coroutines and not is_plain and not self._is_placed:
+            # All of it runs there, its dependencies too.
+            self._is_placed = True
+            return cast(Result, await place.run(partial(self.resolved, finish)))
+        if is_plain:
             inline = self._callee.inline and not plan.steps
             return cast(Result, await self._on_thread(partial(self._plainly, finish), inline))
         error: BaseException | None = None
         result: Result = b""
-        async with AsyncExitStack() as stack:
-            try:
-                if self._callee.signature.inquired:
-                    asked = self._inquiries()
-                    self._take_answers(await self._exchange.ask(asked) if asked else {})
-                for step in plan.steps:
-                    self._made.append(await self._take(step, stack))
-                result = await self._body(finish)
-            except BaseException as raised:
-                error = raised
-                raise
-        if error is not None:
-            raise error
-        return result
+        try:
+            async with AsyncExitStack() as stack:
+                try:
+                    if self._callee.signature.inquired:
+                        asked = self._inquiries()
+                        self._take_answers(await self._exchange.ask(asked) if asked else {})
+                    for step in plan.steps:
+                        self._made.append(await self._take(step, stack))
+                    result = await self._body(finish)
+                except BaseException as raised:
+                    error = raised
+                    raise
+            if error is not None:
+                raise error
+            return result
+        finally:
+            error = None  # as above
 
     async def _body(self, finish: Finish) -> Result:
         form, function = self._callee.signature.form, self._callee.signature.function

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, shown
-from ..protocol.calls import Exchange, Outcome, Result
+from ..protocol.calls import Exchange, Outcome, Result, Subject
 from ..protocol.revisions import Revision
 from ..types.prompts import GetPromptResult, ListPromptsResult, PromptArgument, PromptMessage
 from ..types.prompts import Prompt as PromptDescription
@@ -64,6 +64,7 @@ class Prompt:
         self.custom = custom
         # The way of a call that has to go through another server.
         self.route: Route | None = None
+        self.subject = Subject(name)
         # Arguments that are told one by one, where there is no function that has them.
         self._told = None if args is None else arguments_schema(args, what)
         # All of its arguments, each with what completes it, if that can be done.
@@ -86,6 +87,7 @@ class Prompt:
         """The same prompt as another server offers it."""
         other = copy(self)
         other.name, other.route, other.recipe = name, route, None
+        other.subject = Subject(name, self.subject)
         other.description = msgspec.structs.replace(self.description, name=name)
         return other
 
@@ -144,6 +146,7 @@ class Prompts:
             prompt = self.registry.get(params.name)
             if prompt is None:
                 return self._elsewhere(exchange)
+        exchange.subject = prompt.subject
         if prompt.route is not None:
             return prompt.route(exchange)
         given: dict[str, Any] = params.arguments or {}

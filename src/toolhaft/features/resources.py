@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, NotFound, shown
 from ..patterns import pattern
-from ..protocol.calls import Exchange, Outcome
+from ..protocol.calls import Exchange, Outcome, Subject
 from ..protocol.calls import Result as Outgoing
 from ..protocol.revisions import Revision
 from ..protocol.uritemplate import Template
@@ -113,6 +113,7 @@ class Resource:
         self._unknown = unknown
         # The way of a call that has to go through another server.
         self.route: Route | None = None
+        self.subject = Subject(uri)
         # A brace that is closed and never opened is a mistake, which a template tells.
         self.template = Template(uri) if "{" in uri or "}" in uri else None
         # All of its variables, each with what completes it, if that can be done.
@@ -145,6 +146,7 @@ class Resource:
         """The same resource as another server offers it."""
         other = copy(self)
         other.uri, other.route, other.recipe = uri, route, None
+        other.subject = Subject(uri, self.subject)
         other._unknown = self._unknown + len(uri) - len(self.uri)
         if isinstance(self.description, TemplateDescription):
             other.template = Template(uri)
@@ -241,6 +243,7 @@ class Resources:
 
 
 def _read(exchange: Exchange, resource: Resource, arguments: dict[str, Any]) -> Outcome:
+    exchange.subject = resource.subject
     if resource.route is not None:
         return resource.route(exchange)
     uri = exchange.params.uri
@@ -254,9 +257,12 @@ def _read(exchange: Exchange, resource: Resource, arguments: dict[str, Any]) -> 
 
 def _explain(uri: str, error: BaseException) -> NoReturn:
     """A function that raises NotFound need not repeat what was asked for."""
-    if isinstance(error, NotFound) and error.data is UNSET:
-        raise NotFound(error.message, uri=uri) from error
-    raise error
+    try:
+        if isinstance(error, NotFound) and error.data is UNSET:
+            raise NotFound(error.message, uri=uri) from error
+        raise error
+    finally:
+        del error  # as in `unchanged`
 
 
 def _list(resources: list[Resource], _revision: Revision) -> ListResourcesResult:

@@ -259,20 +259,19 @@ class Signature:
     def _look_again(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Read each argument by itself; models and forms like to send JSON in strings."""
         arguments: dict[str, Any] = {}
-        wrong: dict[str, msgspec.ValidationError | str] = dict.fromkeys(
-            self._unknown(given), "unknown argument"
-        )
+        # In words: an error that is kept by what it knows of would keep the whole message alive.
+        wrong = {name: [": unknown argument"] for name in self._unknown(given)}
         for parameter in self.parameters:
             name = parameter.name
             try:
                 if name in given:
                     arguments[name] = self._read(name, given[name])
                 elif parameter.required:
-                    wrong[name] = "missing"
+                    wrong[name] = [": missing"]
                 else:
                     arguments[name] = made(parameter)
             except msgspec.ValidationError as error:
-                wrong[name] = error
+                wrong[name] = in_words(error)
         if wrong:
             raise BadArguments(self._explained(dict(given), wrong))
         self._finish(arguments, given)
@@ -294,16 +293,13 @@ class Signature:
                 raise
             return convert(inside, kind, strict=False)
 
-    def _explained(
-        self, given: dict[str, Any], wrong: Mapping[str, msgspec.ValidationError | str]
-    ) -> list[str]:
+    def _explained(self, given: dict[str, Any], wrong: Mapping[str, list[str]]) -> list[str]:
         """Our own words where the schema tells what is wrong; the reader's where it does not."""
         found = problems(given, self._accepted, lenient=not self._strict, refused=True)
-        for name, why in wrong.items():
+        for name, words in wrong.items():
             # A name that is unknown is quoted if need be, so it may begin with something else.
             known = (f"{name}:", f"{name}.", f"{name}[") if name in self._kinds else ("",)
             if not any(line.startswith(known) for line in found):
-                words = [f": {why}"] if isinstance(why, str) else in_words(why)
                 found += [clipped(name) + word for word in words]
         return found
 

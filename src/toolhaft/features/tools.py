@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, McpError, ToolError, shown
 from ..patterns import pattern
-from ..protocol.calls import Blocking, Exchange, Outcome, Result
+from ..protocol.calls import Blocking, Exchange, Outcome, Result, Subject
 from ..protocol.revisions import Revision
 from ..schema.derived import Schema
 from ..types.content import TextContent
@@ -58,7 +58,7 @@ class Tool:
 
     __slots__ = (
         "_description", "cache", "callee", "contextual", "custom", "is_async", "is_simple",
-        "is_special", "mask", "mirrors", "output", "recipe", "route", "signature",
+        "is_special", "mask", "mirrors", "output", "recipe", "route", "signature", "subject",
     )  # fmt: skip
 
     def __init__(
@@ -106,6 +106,7 @@ class Tool:
         # The way of a call that has to go through another server.
         self.route: Route | None = None
         self.is_special = bool(self.mirrors)
+        self.subject = Subject(name)
         # For the way that most calls take, which is short.
         self.is_simple = self.callee.is_simple and custom is None
         self.is_async = signature.form == "async"
@@ -137,6 +138,7 @@ class Tool:
         other = copy(self)
         other._description = msgspec.structs.replace(self._description, name=name)
         other.route, other.recipe = route, None
+        other.subject = Subject(name, self.subject)
         other.is_special = bool(self.mirrors) or route is not None
         return other
 
@@ -215,6 +217,7 @@ class Tools:
             tool = self.registry.get(params.name)
             if tool is None:
                 return self._elsewhere(exchange)
+        exchange.subject = tool.subject
         if tool.is_special:
             _check_mirrors(exchange, tool)
             if tool.route is not None:
@@ -227,7 +230,7 @@ class Tools:
             return self._explain(exchange, tool, error)
         if tool.contextual:
             tool.callee.fill(exchange, arguments)
-        if not tool.is_simple:
+        if not tool.is_simple or exchange.place is not None:
             return self._elaborate(exchange, tool, arguments)
         if tool.is_async:
             return self._await(exchange, tool, arguments)
@@ -284,7 +287,10 @@ class Tools:
         if isinstance(error, ToolError):
             return _failed(error.message)
         if isinstance(error, McpError) or exchange.cancelled or exchange.suspended:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # as in `unchanged`
         mask = self._mask if tool.mask is None else tool.mask
         return _failed(mask(f"tool {tool.name!r}", error))
 

@@ -181,7 +181,9 @@ class Output:
         elif self.schema is not None and result.is_error is not True:
             raise WrongResult("it promises structured content, and its Result has none")
         encoded = self._fit(encode(lowered(result, revision)))
-        return encoded if result.meta is UNSET else result
+        # One that says it failed stays what it is, so that whoever counts can see it.
+        is_plain = result.meta is UNSET and result.is_error is not True
+        return encoded if is_plain else result
 
     def _fit(self, body: bytes) -> bytes:
         if len(body) > self._limit:

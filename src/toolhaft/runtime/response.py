@@ -15,7 +15,7 @@ Event: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Event]]
 Send: TypeAlias = Callable[[Event], Awaitable[None]]
 
-_JSON: Final = (b"content-type", b"application/json")
+JSON: Final = (b"content-type", b"application/json")
 
 
 class Response(Struct, eq=False):
@@ -44,7 +44,7 @@ class Response(Struct, eq=False):
 
     async def json(self, status: int, body: bytes) -> None:
         """The whole of it."""
-        headers = [_JSON, (b"content-length", b"%d" % len(body))]
+        headers = [JSON, (b"content-length", b"%d" % len(body))]
         if self.headers:
             headers += self.headers
         self.begun = self.ended = True

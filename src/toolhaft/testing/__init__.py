@@ -1,6 +1,43 @@
-"""For tests of servers: play calls that ask, in both eras, and see what they do."""
+"""For tests of servers: a client of every revision, assertions, and what else a test needs."""
 
+from ..client.failures import BadAnswer, NoAnswer, Refused, ServerGone
+from ..client.wire import Passed, Wire
 from .acting import DoneTwice, acts_once
-from .playing import Differs, Played, Unanswered, in_both_eras, play
+from .answers import Question, Unanswered, UnusedAnswers
+from .client import Client
+from .contract import ContractChanged, assert_contract, contract_of
+from .hearing import Heard, Notice
+from .playing import Differs, Played, in_both_eras, play
+from .requests import Requests, requests
+from .results import PromptAnswer, ToolFailed, ToolResult
+from .sync import SyncClient
 
-__all__ = ["Differs", "DoneTwice", "Played", "Unanswered", "acts_once", "in_both_eras", "play"]
+__all__ = [
+    "BadAnswer",
+    "Client",
+    "ContractChanged",
+    "Differs",
+    "DoneTwice",
+    "Heard",
+    "NoAnswer",
+    "Notice",
+    "Passed",
+    "Played",
+    "PromptAnswer",
+    "Question",
+    "Refused",
+    "Requests",
+    "ServerGone",
+    "SyncClient",
+    "ToolFailed",
+    "ToolResult",
+    "Unanswered",
+    "UnusedAnswers",
+    "Wire",
+    "acts_once",
+    "assert_contract",
+    "contract_of",
+    "in_both_eras",
+    "play",
+    "requests",
+]
