@@ -341,6 +341,45 @@ async def test_advanced() -> None:
     assert (await crypto.call("hash", text="a", algorithm="crc"))["isError"]
 
 
+async def test_handlers() -> None:
+    kitchen = Asking("handlers")
+    several = await kitchen.call("cook", dish="menu")
+    refused = await kitchen.call("cook", dish="fugu")
+
+    assert await kitchen.text("cook", dish="soup") == "from the pot"
+    assert [each["text"] for each in several["content"]] == ["soup", "salad"]
+    assert [each["text"] for each in refused["content"]] == ["not today", "and not tomorrow"]
+    assert refused["isError"]
+    assert await kitchen.text("cook", dish="ice") == "the freezer is broken"
+    assert await kitchen.call("cook", dish="") == {"code": -32602, "message": "a dish has a name"}
+    assert (await kitchen.call("cook", dish="nothing"))["content"] == []
+    assert await kitchen.text("cook", dish="rice") == "rice, freshly made"
+
+
+async def test_per_caller() -> None:
+    projects = Asking("per_caller")
+    listed = await projects.ask("tools/list")
+    completed = await projects.ask(
+        "completion/complete",
+        ref={"type": "ref/prompt", "name": "review"},
+        argument={"name": "project", "value": "d"},
+    )
+    template = await projects.ask(
+        "completion/complete",
+        ref={"type": "ref/resource", "uri": "project://{name}/readme"},
+        argument={"name": "name", "value": ""},
+    )
+    templates = await projects.ask("resources/templates/list")
+
+    assert [each["name"] for each in listed["tools"]] == ["build_demo"]
+    assert (listed["cacheScope"], templates["cacheScope"]) == ("private", "public")
+    assert await projects.text("build_demo") == "demo is built"
+    assert (await projects.call("build_engine"))["code"] == -32602
+    assert completed["completion"]["values"] == template["completion"]["values"] == ["demo"]
+    assert await projects.prompt("review", project="demo") == [("user", "Review demo.")]
+    assert (await projects.contents("project://demo/readme"))["text"] == "# demo"
+
+
 async def test_explicit() -> None:
     search = Asking("explicit")
     tool = await search.tool("search")

@@ -14,6 +14,7 @@ import msgspec
 from .dispatch import Dispatch
 from .errors import NotFound
 from .features.custom import Route
+from .features.following import follow
 from .features.joining import Prefix
 from .features.prompts import Prompt
 from .features.registry import Registry
@@ -216,7 +217,7 @@ class Mount:
                     part.here.check_followers(part.joined(each))
                     part.here.vet(part.joined(each))
             for part in parts:
-                end = part.here.follow(part.there, part.joined, part.under)
+                end = follow(part.here, part.there, part.joined, part.under)
                 removals.append(partial(self._locked, end))
                 source = MountedSource(part)
                 part.here.attend(source)

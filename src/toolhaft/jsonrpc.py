@@ -390,7 +390,7 @@ def _value_of(decoded: Decoded, data: bytes | str) -> AnyMessage:
             raise decoded.error
         return _unaddressed(_decode_anything(data))
     params = None if decoded.params is UNSET else _decode_anything(decoded.params)
-    if not (params is None or isinstance(params, dict | list)):
+    if params.__class__ not in (dict, list, type(None)):
         raise InvalidRequest('"params" must be an object or an array')
     if decoded.method is not UNSET:
         if decoded.id is UNSET:

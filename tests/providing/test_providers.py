@@ -1110,3 +1110,41 @@ async def test_one_entry_that_is_wrong_fails_the_list_and_no_call_of_another(
     assert await text(server, "good") == "good"
     assert await text(server, "add", a=1, b=2) == "3"
     assert (await ask(server, "tools/call", name="bad", arguments={}))["code"] == -32603
+
+
+class Annotated:
+    """Its methods say what they return, and its handlers return something else."""
+
+    @tool
+    def text(self) -> str:
+        return 5  # type: ignore[return-value]
+
+    @tool
+    def number(self) -> int:
+        return 5
+
+    @resource("text://it")
+    def it(self) -> str:
+        return 5  # type: ignore[return-value]
+
+    def call_tool(self, name: str, arguments: Json) -> Any:
+        return arguments.get("as", NotImplemented) if name == "text" else "five"
+
+    def read_resource(self, uri: str) -> Any:
+        return {"read": uri}
+
+
+async def test_a_handler_is_held_to_what_clients_are_promised_and_to_no_more() -> None:
+    """L-26: a method that returns text promises no schema; one that returns a number does."""
+
+    class Listing(Annotated):
+        def call_tool(self, name: str, arguments: Json) -> Any:
+            return [Text("a"), Text("b")] if name == "text" else "five"
+
+    several = await call(including(Listing()), "text")
+    read = await ask(including(Annotated()), "resources/read", uri="text://it")
+
+    assert [each["text"] for each in several["content"]] == ["a", "b"]
+    assert "not what it promises" in await text(including(Listing()), "number")
+    assert "not what it promises" in await text(including(Annotated()), "text")
+    assert read["contents"][0]["text"] == '{"read":"text://it"}'

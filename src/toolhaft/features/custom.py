@@ -90,6 +90,8 @@ class Own(NamedTuple):
 
     callee: Callee
     arguments: dict[str, Any]
+    # What becomes of its value, of which its annotation may say more than of the handler's.
+    finish: Finish
 
 
 class Custom:
@@ -136,7 +138,7 @@ class Custom:
                 f"{self._hook.what} returned NotImplemented for {given[0]!r}, and there is no "
                 "marked method of that name"
             )
-        return await own.callee.unbounded(exchange, own.arguments, finish)
+        return await own.callee.unbounded(exchange, own.arguments, own.finish)
 
     async def _value(self, exchange: Exchange, given: tuple[Any, ...]) -> Any:
         if self._is_whole:  # then rounds are the method's

@@ -161,7 +161,7 @@ class Prompts:
         finish = partial(_result, prompt)
         if prompt.custom is None:
             return prompt.callee.outcome(exchange, arguments, finish)
-        own = Own(prompt.callee, arguments)
+        own = Own(prompt.callee, arguments, finish)
         return prompt.custom.outcome(exchange, (dict(given),), own, finish, unchanged)
 
     def _elsewhere(self, exchange: Exchange) -> Outcome:

@@ -247,11 +247,12 @@ def _read(exchange: Exchange, resource: Resource, arguments: dict[str, Any]) -> 
     if resource.route is not None:
         return resource.route(exchange)
     uri = exchange.params.uri
-    finish, failed = partial(_result, resource, uri), partial(_explain, uri)
+    finish, failed = partial(_own_result, resource, uri), partial(_explain, uri)
     if resource.custom is None:
         return resource.callee.outcome(exchange, arguments, finish, failed)
-    own = Own(resource.callee, arguments)
-    return resource.custom.outcome(exchange, (resource.own(uri),), own, finish, failed)
+    own = Own(resource.callee, arguments, finish)
+    read = partial(_result, resource, uri)
+    return resource.custom.outcome(exchange, (resource.own(uri),), own, read, failed)
 
 
 def _explain(uri: str, error: BaseException) -> NoReturn:
@@ -334,10 +335,15 @@ def _must_not_climb(values: Iterable[Any], uri: str) -> None:
             raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
 
 
-def _result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:
+def _own_result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:
+    """What the function has read, which is held to its annotation."""
     kind = cast(Any, type(value))
     if resource.signature.returns is str and not issubclass(kind, str):
         raise TypeError(f"it is annotated to return str, but returned {kind.__name__}")
+    return _result(resource, uri, value)
+
+
+def _result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:
     items: list[Any] = value if _are_contents(value) else [value]
     return ReadResourceResult(
         contents=[_contents(resource, uri, item) for item in items],

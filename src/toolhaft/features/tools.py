@@ -75,7 +75,7 @@ class Tool:
         what = f"tool {name!r}"
         if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{what}: a name is a str that is not empty")
-        vet_name(name, stacklevel=7)
+        vet_name(name, stacklevel=8)
         check_described(
             what,
             title=details.title,
@@ -260,8 +260,9 @@ class Tools:
         if tool.custom is None:
             return tool.callee.outcome(exchange, arguments, finish, failed)
         given = tool.signature.read(exchange.params.arguments)
-        own = Own(tool.callee, arguments)
-        return tool.custom.outcome(exchange, (given,), own, finish, failed)
+        own = Own(tool.callee, arguments, finish)
+        promised = partial(tool.output.render_promised, revision=exchange.caller.revision)
+        return tool.custom.outcome(exchange, (given,), own, promised, failed)
 
     # These two are `Callee.outcome`, written out: tools are called a hundred times as often as
     # anything else, and this way costs no closure.
