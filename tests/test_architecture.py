@@ -77,6 +77,7 @@ IMPORTED_LATER = {
     ("sealing.py", "_log", "logging"),
     ("server.py", "mask", "logging"),
     ("cli/run.py", "_over_stdio", "..run"),
+    ("cli/run.py", "_traffic", "..traffic"),
     ("listener.py", "__init__", ".serving"),
     ("serving.py", "_make_runner", ".runtime.granian_server"),
     ("serving.py", "_make_runner", ".runtime.uvicorn_server"),
@@ -91,6 +92,7 @@ IMPORTED_LATER = {
     ("server.py", "handle", ".run"),
     ("offers.py", "_gate", ".runtime.gate"),
     ("offers.py", "_place", ".runtime.place"),
+    ("options.py", "traffic_of", ".traffic"),
     ("server.py", "_lifespan", ".runtime.lifespan"),
 }
 

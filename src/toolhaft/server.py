@@ -28,7 +28,9 @@ from .options import (
     HttpOptions,
     ListenerOptions,
     Terms,
+    TrafficSetting,
     check_listening,
+    traffic_of,
 )
 from .protocol.calls import Exchange, Handler, Middleware
 from .protocol.framing import FramingName
@@ -70,6 +72,7 @@ class Server(Registering):
         page_size: int | None = None,
         limits: Limits | None = None,
         errors: Literal["mask", "show"] = "mask",
+        log_traffic: TrafficSetting = False,
     ) -> None:
         check_settings(name, page_size, limits, errors)
         self.name = name
@@ -93,6 +96,8 @@ class Server(Registering):
         self.bus = bus
         self.lane = Lane(self.limits.threads)
         self._session = Session()
+        # Where each message is written down; to be set before it serves.
+        self.traffic = traffic_of(log_traffic)
 
         super().__init__(
             Offers(page_size=page_size, limits=self.limits, mask=self.mask, context=self._context)

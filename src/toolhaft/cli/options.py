@@ -38,6 +38,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--directory", metavar="DIR", help="work in this folder, also to find modules"
     )
+    parser.add_argument(
+        "--log-traffic",
+        metavar="FILE",
+        help="add every message to this file, as JSON lines (default: the file that TOOLHAFT_LOG "
+        "names, if it is set)",
+    )
     http = parser.add_argument_group("over HTTP")
     http.add_argument(
         "--http", metavar="HOST:PORT", help="serve any number of clients over HTTP, at this address"
@@ -74,6 +80,9 @@ def _run(parser: argparse.ArgumentParser) -> None:
         "--legacy-sse",
         action="store_true",
         help="serve the transport of the oldest revision too",
+    )
+    http.add_argument(
+        "--metrics", action="store_true", help="offer metrics for Prometheus, at /metrics"
     )
     http.add_argument(
         "--runner", choices=("uvicorn", "granian"), default="uvicorn", help="what speaks HTTP"
@@ -265,6 +274,22 @@ def _ps(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
+def _metrics(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "where", metavar="URL", help="where a server runs with --metrics, as in 127.0.0.1:8000"
+    )
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    shape.add_argument("--text", action="store_true", help="print what Prometheus reads")
+    parser.add_argument(
+        "--header",
+        metavar="NAME:VALUE",
+        action="append",
+        default=[],
+        help="send this header, as a guard may ask for",
+    )
+
+
 def _words(parser: argparse.ArgumentParser, help_: str) -> None:
     # Without a default, argparse calls them required.
     parser.add_argument("arguments", metavar="ARG", nargs="*", default=[], help=help_)
@@ -372,8 +397,14 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
         "the\nprocess refuses, 130 interrupted\n",
     ),
     "ps": ("list the processes that are attached", _ps, "example:\n  toolhaft ps\n"),
+    "metrics": (
+        "show what a running server was asked for",
+        _metrics,
+        "example:\n  toolhaft metrics http://127.0.0.1:8000\n\n"
+        "exit status: 0 done, 2 wrong command line, 4 no metrics to be had there\n",
+    ),
 }
-_WITHOUT_TARGET = ("install", "uninstall", "clients", "attach", "ps")
+_WITHOUT_TARGET = ("install", "uninstall", "clients", "attach", "ps", "metrics")
 
 
 def declare(commands: Any, name: str) -> argparse.ArgumentParser:

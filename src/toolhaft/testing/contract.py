@@ -152,6 +152,7 @@ class _Listing:
     """A server without its lifespan, which lists do not wait for: it may belong to another loop."""
 
     lifespan = None
+    traffic = None
 
     def __init__(self, server: Server) -> None:
         self.name = server.name
