@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError
 from contextvars import copy_context
 from threading import get_ident
+from types import CoroutineType
 from typing import Any
 
 from ..errors import (
@@ -27,8 +28,9 @@ from ..errors import (
     clipped,
     shown,
 )
+from ..jsonrpc import response
 from ..protocol.calls import Answer, Blocking, Call, Era, Handler, Outcome, Result
-from ..protocol.peer import completed, failed, notice
+from ..protocol.peer import failed, notice
 from ..protocol.ports import Store
 from ..protocol.questions import Questions
 from ..types.wire import Wire
@@ -232,29 +234,33 @@ class Driver:
 
     def start(self, running: Running, line: Line) -> None:
         """Begin a call; its answer may be there before this returns."""
-        calls = self.calls
+        calls, key = self.calls, running.key
         running.line = line
-        if running.key is None:
-            running.key = running.id
-        if running.key in calls:
+        if key is None:
+            key = running.key = running.id
+        if key in calls:
             error = InvalidRequest("a request with this id is still being answered")
             line.answer(failed(running, error), error)
             return
-        calls[running.key] = running
+        calls[key] = running
         running.driver = self
         try:
             outcome = self._handle(running)
         except BaseException as error:
             self._fail(running, error)
             return
-        if isinstance(outcome, _RESULT):
+        is_here = get_ident() == self._thread
+        if type(outcome) is CoroutineType and is_here and len(calls) <= self._most_calls:
+            self.current = running  # which is what nearly all calls come to
+            self._pump.start(running, outcome)
+        elif isinstance(outcome, _RESULT):
             self._complete(running, outcome)
         elif isinstance(outcome, Blocking):
             self._start_blocking(running, outcome)
         elif len(calls) > self._most_calls:
             outcome.close()
             self._fail(running, InternalError(_TOO_MANY))
-        elif get_ident() == self._thread:
+        elif is_here:
             self.current = running
             self._pump.start(running, outcome)
         else:
@@ -360,7 +366,7 @@ class Driver:
 
     def _complete(self, running: Running, result: Result) -> None:
         try:
-            frame = completed(running, result)
+            frame = response(running.id, running.era.finish(running, result))
         except Exception as error:
             self._fail(running, error)
             return
