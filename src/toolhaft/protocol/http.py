@@ -66,25 +66,24 @@ class Head(Mapping[str, str]):
             fields = list(fields)
         # Servers give the names in lower case.
         raw: dict[bytes, bytes] = dict(fields)
-        self.raw = raw
-        self.count = len(fields)
+        self.count = count = len(fields)
         # Those that came more than once.
         self.repeated: frozenset[bytes] = _NONE
-        if len(raw) != self.count:
-            self._join(fields)
+        if len(raw) != count:
+            raw = self._join(fields)
+        self.raw = raw
         # The revision that the header names, or that silence stands for; None is one that nobody
-        # knows.
-        self.revision = revision = _REVISIONS.get(raw.get(VERSION)) or _named(raw[VERSION])
-        # Does the request say that it belongs to the era without a handshake? A version that nobody
-        # knows is newer than us, and so are its rules.
-        self.stateless = revision is None or not revision.handshake
+        # knows. And does the request say by that that it belongs to the era without a handshake? A
+        # version that nobody knows is newer than us, and so are its rules.
+        found = _REVISIONS.get(raw.get(VERSION))
+        self.revision, self.stateless = _named(raw[VERSION]) if found is None else found
 
-    def _join(self, fields: Fields) -> None:
+    def _join(self, fields: Fields) -> dict[bytes, bytes]:
         values: dict[bytes, list[bytes]] = {}
         for name, value in fields:
             values.setdefault(name, []).append(value)
-        self.raw = {name: b", ".join(each) for name, each in values.items()}
         self.repeated = frozenset(name for name, each in values.items() if len(each) > 1)
+        return {name: b", ".join(each) for name, each in values.items()}
 
     def __getitem__(self, name: str) -> str:
         return self.raw[name.encode("latin-1", "replace").lower()].decode("latin-1").strip(" \t")
@@ -136,14 +135,16 @@ class Head(Mapping[str, str]):
 
 
 _NONE: Final[frozenset[bytes]] = frozenset()
-_REVISIONS: Final[dict[bytes | None, Revision]] = {
-    None: DEFAULT_HANDSHAKE,
-    **{date.encode(): revision for date, revision in REVISIONS.items()},
+# With whether it is of the era without a handshake.
+_Claimed: TypeAlias = tuple[Revision | None, bool]
+_REVISIONS: Final[dict[bytes | None, _Claimed]] = {
+    None: (DEFAULT_HANDSHAKE, False),
+    **{date.encode(): (known, not known.handshake) for date, known in REVISIONS.items()},
 }
 
 
-def _named(version: bytes) -> Revision | None:
-    return _REVISIONS.get(version.strip(b" \t"))
+def _named(version: bytes) -> _Claimed:
+    return _REVISIONS.get(version.strip(b" \t"), (None, True))
 
 
 def _is_plain(name: str) -> bool:
@@ -223,15 +224,10 @@ class Doors:
         """Is this a message like one that was let in before? Then nothing has to be said to it, and
         its body, of at most so many bytes, can be read."""
         raw = head.raw
+        if tuple(map(raw.get, _JUDGED)) not in self._familiar or head.repeated or not _fits(head):
+            return False
         length = raw.get(b"content-length", b"")
-        return (
-            tuple(map(raw.get, _JUDGED)) in self._familiar
-            and not head.repeated
-            and _fits(head)
-            and length.isdigit()
-            and len(length) < 19
-            and int(length) <= most
-        )
+        return length.isdigit() and len(length) < 19 and int(length) <= most
 
     def remember(self, head: Head) -> None:
         """A message was let in: others like it may come."""
@@ -299,8 +295,10 @@ class Doors:
 
 def _fits(head: Head) -> bool:
     raw = head.raw
-    size = len(b"".join(raw)) + len(b"".join(raw.values()))
-    return size <= LONGEST_HEADERS and head.count <= MOST_HEADERS
+    return (
+        len(b"".join(raw)) + len(b"".join(raw.values())) <= LONGEST_HEADERS
+        and head.count <= MOST_HEADERS
+    )
 
 
 def too_much(head: Head) -> Refused | None:

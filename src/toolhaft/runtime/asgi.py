@@ -44,7 +44,7 @@ class Mounted:
     def here(self) -> Endpoint:
         """The endpoint on this loop."""
         endpoint = self._endpoint
-        if endpoint is None or endpoint.loop is not asyncio.get_running_loop():
+        if endpoint is None or not endpoint.is_here:
             if endpoint is not None:
                 endpoint.forget()
             make: Callable[..., Endpoint] = Endpoint

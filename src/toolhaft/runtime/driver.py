@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Hashable
 from contextvars import copy_context
 from threading import get_ident
 from time import perf_counter
+from types import CoroutineType
 from typing import Any
 
 from ..errors import (
@@ -26,8 +27,9 @@ from ..errors import (
     clipped,
     shown,
 )
+from ..jsonrpc import response
 from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Result
-from ..protocol.peer import completed, failed
+from ..protocol.peer import failed
 from ..protocol.ports import Store
 from . import descriptors
 from .asking import Post
@@ -93,22 +95,27 @@ class Driver:
 
     def start(self, running: Running, line: Line) -> None:
         """Begin a call; its answer may be there before this returns."""
-        calls = self.calls
+        calls, key = self.calls, running.key
         running.line = line
-        if running.key is None:
-            running.key = running.id
-        if running.key in calls:
+        if key is None:
+            key = running.key = running.id
+        if key in calls:
             error = InvalidRequest("a request with this id is still being answered")
             self.counter.refused(running.method)
             line.answer(failed(running, error), error)
             return
-        calls[running.key] = running
+        calls[key] = running
         running.driver = self
         running.began = perf_counter()
         try:
             outcome = self._handle(running)
         except BaseException as error:
             self._fail(running, error)
+            return
+        is_here = get_ident() == self._thread
+        if type(outcome) is CoroutineType and is_here and len(calls) <= self._most_calls:
+            self.current = running  # which is what nearly all calls come to
+            self._pump.start(running, outcome)
             return
         if isinstance(outcome, RESULT):
             self._complete(running, outcome)
@@ -121,7 +128,7 @@ class Driver:
         if len(calls) > self._most_calls:
             outcome.close()
             self._fail(running, InternalError(_TOO_MANY))
-        elif get_ident() == self._thread:
+        elif is_here:
             self.current = running
             self._pump.start(running, outcome)
         else:
@@ -229,7 +236,7 @@ class Driver:
 
     def _complete(self, running: Running, result: Result) -> None:
         try:
-            frame = completed(running, result)
+            frame = response(running.id, running.era.finish(running, result))
         except Exception as error:
             self._fail(running, error)
             return

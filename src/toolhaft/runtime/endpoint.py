@@ -7,6 +7,7 @@ without: then it is served as if the handshake had been done.
 
 import asyncio
 import inspect
+from threading import get_ident
 from typing import Final, cast
 
 from msgspec import UNSET, Struct
@@ -66,6 +67,8 @@ class Endpoint:
         self.loop = asyncio.get_running_loop()
         self._service = service
         self._limits = limits
+        self._longest = limits.message_bytes
+        self._thread = get_ident()
         self._settings = settings
         self._doors = settings.doors
         self._store = store
@@ -109,25 +112,32 @@ class Endpoint:
             self._service.info, session=session, stateless=self._service.stateless, call=Running
         )
 
+    @property
+    def is_here(self) -> bool:
+        """Is this the task of a request that this endpoint can serve?"""
+        # Asking for the loop that runs would be a call of the system.
+        return self._thread == get_ident() and asyncio.current_task(self.loop) is not None
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         task = asyncio.current_task(self.loop)
         assert task is not None, "a request is served in a task"
-        response = Response(send, self._patience, task)
-        self._patience.begin(task)
+        patience = self._patience
+        response = Response(send, patience, task)
+        patience.begin(task)
         try:
             try:
                 head = Head(scope["headers"])
                 if (
                     self._is_plain
                     and scope["method"] == "POST"
-                    and self._doors.knows(head, self._limits.message_bytes)
+                    and self._doors.knows(head, self._longest)
                 ):
                     await self._posting.serve(head, None, response, receive)
                 else:
                     await self._serve(scope, head, response, receive)
             finally:
-                self._patience.end(task)
+                patience.end(task)
         except TurnedAway as away:
             await response.refuse(away.refused)
         except Unauthorized as error:
@@ -188,7 +198,7 @@ class Endpoint:
 
     def _check(self, head: Head) -> None:
         """May the body be read?"""
-        refusal = unreadable(head, self._limits.message_bytes)
+        refusal = unreadable(head, self._longest)
         if refusal is not None:
             raise TurnedAway(refusal)
         self._doors.remember(head)

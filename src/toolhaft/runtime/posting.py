@@ -35,8 +35,13 @@ from .response import JSON, Receive, Response
 from .running import Running
 from .sessions import Full, Live, Sessions
 
-# After these a session is not what it was.
-_REMEMBERED: Final = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+# After these a session is not what it was; all but the first, of which there may be too many.
+_SPECIAL: Final = frozenset(
+    {
+        "subscriptions/listen",
+        "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
+    }
+)  # fmt: skip
 
 
 class Asked:
@@ -76,7 +81,11 @@ class Posting:
         self._sessions = sessions
         self._relay = relay
         self._limits = limits
+        # At hand, since they are needed each time.
         self._longest = limits.message_bytes
+        self._most = limits.all_calls
+        self._high = limits.waiting_bytes
+        self._calls = driver.calls
         self._peer = peer
         self._is_stateful = mode == "stateful"
         self._has_sessions = mode != "stateless"
@@ -115,7 +124,10 @@ class Posting:
         if type(event) is not Running:
             await self._other(event, body, live, head, response, receive)
             return
-        reply = self._begin(event, live, head, response)
+        if live is not None or event.method in _SPECIAL or len(self._calls) >= self._most:
+            self._check(event, live)
+        reply = Reply(self._loop, self._thread, self._high)
+        self._start(event, live, head, reply, response.task)
         frame = reply.final
         if (
             frame is None
@@ -199,25 +211,21 @@ class Posting:
 
     # Calls
 
-    def _begin(self, call: Running, live: Live | None, head: Head, response: Response) -> Reply:
-        """Begin a call; its answer may be there when this returns.
+    def _check(self, call: Running, live: Live | None) -> None:
+        """May it begin?
 
         Raises:
             TurnedAway: there are too many.
         """
-        limits = self._limits
-        if len(self._driver.calls) >= limits.all_calls or (
-            live is not None and live.calls >= limits.calls
+        if len(self._calls) >= self._most or (
+            live is not None and live.calls >= self._limits.calls
         ):
             self._driver.counter.refused(call.method)
             raise TurnedAway(too_busy(call.id))
         if call.method == "subscriptions/listen":
             self._listening.check_room(call.id)
-        if live is not None and call.method in _REMEMBERED:
+        elif live is not None and call.method in _SPECIAL:
             live.session.changed = True
-        reply = Reply(self._loop, self._thread, limits.waiting_bytes)
-        self._start(call, live, head, reply, response.task)
-        return reply
 
     def _start(self, call: Running, live: Live | None, head: Head, line: Line, task: Task) -> None:
         call.headers = head
@@ -292,11 +300,11 @@ class Posting:
         receive: Receive,
     ) -> None:
         size = sum(isinstance(event, Running) for event in batch.events)
-        if len(self._driver.calls) + size > self._limits.all_calls or (
+        if len(self._calls) + size > self._most or (
             live is not None and live.calls + size > self._limits.calls
         ):
             raise TurnedAway(too_busy(UNSET))
-        reply = Reply(self._loop, self._thread, self._limits.waiting_bytes)
+        reply = Reply(self._loop, self._thread, self._high)
         array = Array(len(batch.events), reply)
         asked = Asked(self._driver, [], stateless=False)
         for event in batch.events:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..protocol.http import Fields, Refused
 from ..protocol.sse import HEADERS
@@ -25,7 +25,7 @@ class Response(Struct, eq=False):
     patience: Patience
     task: Task
     # On every response to this request.
-    headers: Fields = field(default_factory=list[tuple[bytes, bytes]])
+    headers: Fields = []  # each has its own: msgspec sees to that
     # Something was written already, or everything.
     begun: bool = False
     ended: bool = False
