@@ -1,5 +1,6 @@
 """`completion/complete`: which completer an argument has, and what of it is sent."""
 
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET
@@ -46,6 +47,8 @@ class Completions:
         context = params.context
         given = {} if context is UNSET or context is None else context.arguments
         work = completer.call(params.argument.value, given)
+        if completer.is_async and exchange.place is not None:
+            work = partial(exchange.place.run, work)
         return called(work, _result, is_async=completer.is_async)
 
     def _parameter(self, params: CompleteParams) -> Parameter | None:
