@@ -104,8 +104,8 @@ def test_a_session_is_what_a_new_process_has_to_be_told() -> None:
     ledger.sent(kept + request(6, "resources/unsubscribe", uri="a://b"))
 
     assert ledger.session() == [
-        (b"1", begin),
-        (None, begun),
+        (b"1", begin.rstrip()),
+        (None, begun.rstrip()),
         (b"3", last.rstrip()),
         (b"5", kept.rstrip()),
     ]
