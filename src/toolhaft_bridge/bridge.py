@@ -109,9 +109,10 @@ class Bridge:
 
     def _copy(self) -> None:
         """Copy until the process has ended, or nobody reads what it says."""
-        poll, process = select.poll(), self._wire.fileno()
+        poll, process, read = select.poll(), self._wire.fileno(), os.read
         wait, writable = poll.poll, select.POLLOUT
-        chunk = {_IN: _CHUNK, process: _CHUNK}
+        # A lot at once, if there was a lot before.
+        sizes = {_IN: _CHUNK, process: _CHUNK}
         masks: dict[int, int] = {}
         self._changed = True
         while True:
@@ -121,14 +122,20 @@ class Bridge:
             for ready, event in wait():
                 if event & writable:
                     self._push()
-                elif (data := _read(ready, chunk)) is None:
-                    continue
-                elif ready == _IN:
-                    self._from_client(data)
-                elif data:
-                    self._from_process(data)
                 else:
-                    return
+                    try:
+                        data = read(ready, sizes[ready])
+                    except BlockingIOError:
+                        continue
+                    except OSError:
+                        data = b""
+                    sizes[ready] = _CHUNK if len(data) < _CHUNK else _LARGE_CHUNK
+                    if ready == _IN:
+                        self._from_client(data)
+                    elif data:
+                        self._from_process(data)
+                    else:
+                        return
                 if self._nobody_reads:
                     return
 
@@ -353,18 +360,6 @@ class Bridge:
 
 class _Lost(Exception):
     """The process has ended and is not there again."""
-
-
-def _read(descriptor: int, chunk: dict[int, int]) -> bytes | None:
-    """What is there, a lot of it if there was a lot before; nothing is the end, None is not."""
-    try:
-        data = os.read(descriptor, chunk.get(descriptor, _CHUNK))
-    except BlockingIOError:
-        return None
-    except OSError:
-        return b""
-    chunk[descriptor] = _LARGE_CHUNK if len(data) >= _CHUNK else _CHUNK
-    return data
 
 
 def _never_block(descriptor: int) -> None:

@@ -10,6 +10,7 @@ says so.
 """
 
 _START = b'{"jsonrpc":"2.0","id":'
+_STARTED = len(_START)
 _NOTICE = b'{"jsonrpc":"2.0","method":'
 _END = b',"jsonrpc":"2.0","id":'
 _METHOD = b'{"method":"'
@@ -38,6 +39,8 @@ class Ledger:
         # The line that the client has not ended yet; None if it is too long to be kept.
         self.unended: bytearray | None = bytearray()
         self._began = False
+        # Are lines of the usual kind not worth a second look? They are until a session has begun.
+        self._is_quick = False
         # The start of the line that the process has not ended yet.
         self._head = b""
         self.in_answer = False
@@ -53,16 +56,22 @@ class Ledger:
 
     def sent(self, data: bytes) -> None:
         """The client has said something."""
+        # One line, and a call of a tool: that is what is said most of the time.
+        if data.startswith(_START) and self.unended == b"" and data.find(b"\n") == len(data) - 1:
+            id_, mark, _ = data[_STARTED:_EDGE].partition(b',"method":"tools/call"')
+            if mark and id_.isdigit() and self._is_quick and id_[:1] != b"0":
+                self.open[id_] = None
+                return
+        self._sent(data)
+
+    def _sent(self, data: bytes) -> None:
         if self.opaque:
             return
         if not self._began:
             self._begin(data)
         if not self.unended and self.unended is not None and data[-1:] == b"\n":
-            if data.count(b"\n") == 1:
-                self._sent_line(data)
-            else:
-                for line in data.split(b"\n"):
-                    self._sent_line(line)
+            for line in data.split(b"\n"):
+                self._sent_line(line)
             return
         self._sent_parts(data)
 
@@ -74,8 +83,9 @@ class Ledger:
 
     def _begin(self, data: bytes) -> None:
         start = data.lstrip()[:1]
-        self._began = bool(start)
         self.opaque = start in (b"C", b"c")
+        self._began = bool(start)
+        self._is_quick = self._began and not self.opaque
 
     def _sent_parts(self, data: bytes) -> None:
         first, newline, rest = data.partition(b"\n")
@@ -128,7 +138,7 @@ class Ledger:
 
     def _remember(self, method: str, uri: object, request: tuple[bytes, Line]) -> None:
         if method == "initialize":
-            self.initialize, self.greeting = request, None
+            self.initialize, self.greeting, self._is_quick = request, None, False
         elif method == "logging/setLevel":
             self._level = request
         elif method == "resources/subscribe" and isinstance(uri, str):
@@ -140,10 +150,15 @@ class Ledger:
 
     def came(self, data: bytes) -> None:
         """The process has said something."""
+        if self._is_quick and data.startswith(_START) and data.find(b"\n") == len(data) - 1:
+            id_, mark, _ = data[_STARTED:_EDGE].partition(b',"result":')
+            if mark and id_.isdigit() and not self._head:
+                self.open.pop(id_, None)
+                return
+        self._came(data)
+
+    def _came(self, data: bytes) -> None:
         if self.opaque:
-            return
-        if not self._head and data[-1:] == b"\n" and data.count(b"\n") == 1:
-            self._came_line(data)
             return
         lines = data.split(b"\n")
         lines[0] = self._head + lines[0]
@@ -177,6 +192,7 @@ class Ledger:
     def _greeted(self, id_: bytes, line: Line) -> None:
         if self.initialize is not None and id_ == self.initialize[0]:
             self.greeting = line
+            self._is_quick = True
 
     def _came_unusual(self, line: Line) -> None:
         from .messages import messages_of, written  # noqa: PLC0415
@@ -209,7 +225,7 @@ class Ledger:
 def _request_of(line: Line) -> tuple[bytes, bytes] | None:
     """The id of a request and the beginning of its method, if the edges of the line tell."""
     if line.startswith(_START):
-        id_, comma, rest = line[len(_START) : _EDGE].partition(b",")
+        id_, comma, rest = line[_STARTED:_EDGE].partition(b",")
         if comma and rest.startswith(b'"method":"') and _is_plain(id_):
             return id_, rest[10:]
     elif line.startswith(_METHOD):
@@ -224,7 +240,7 @@ def _id_at_start(line: bytes) -> tuple[bytes, bytes] | None:
     """The id with which a message begins, and what follows."""
     if not line.startswith(_START):
         return None
-    id_, comma, rest = line[len(_START) : _EDGE].partition(b",")
+    id_, comma, rest = line[_STARTED:_EDGE].partition(b",")
     return (id_, rest) if comma and _is_plain(id_) else None
 
 

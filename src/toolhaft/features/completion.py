@@ -1,5 +1,6 @@
 """`completion/complete`: which completer an argument has, and what of it is sent."""
 
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET
@@ -45,7 +46,7 @@ class Completions:
         key = name if registry is self._prompts else key_of(name)
         found = registry.get(key)
         if found is not None:
-            return _suggested(exchange.params, found)
+            return _suggested(exchange, found)
         if registry.is_evaluated:
             return self._sought(exchange, registry, key, f"unknown {what}: {shown(name)}")
         raise InvalidParams(f"unknown {what}: {shown(name)}")
@@ -57,10 +58,11 @@ class Completions:
         found = await registry.find(exchange, key)
         if found is None:
             raise InvalidParams(unknown)
-        return await exchange.settle(_suggested(exchange.params, found))
+        return await exchange.settle(_suggested(exchange, found))
 
 
-def _suggested(params: CompleteParams, found: Prompt | Resource) -> Outcome:
+def _suggested(exchange: Exchange, found: Prompt | Resource) -> Outcome:
+    params: CompleteParams = exchange.params
     name, completers = params.argument.name, found.completers
     if name not in completers:
         known = ", ".join(completers) or "none"
@@ -74,6 +76,8 @@ def _suggested(params: CompleteParams, found: Prompt | Resource) -> Outcome:
     context = params.context
     given = {} if context is UNSET or context is None else context.arguments
     work = completer.call(params.argument.value, given)
+    if completer.is_async and exchange.place is not None:
+        work = partial(exchange.place.run, work)
     return called(work, _result, is_async=completer.is_async)
 
 

@@ -57,9 +57,10 @@ class Hook:
         return await self._called(exchange, (*given, context) if self.contextual else given)
 
     async def _called(self, exchange: Exchange, given: tuple[Any, ...]) -> Any:
-        if self._is_async:
-            return await self._function(*given)
         work = partial(self._function, *given)
+        if self._is_async:
+            place = exchange.place
+            return await (work() if place is None else place.run(work))
         value: Any = await exchange.settle(Blocking(work, self._inline))
         return await value if inspect.isawaitable(value) else value
 

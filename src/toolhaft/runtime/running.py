@@ -194,7 +194,13 @@ class Running(Call, eq=False, kw_only=True):
         if not self._driver.is_here:  # there already
             value: Result = outcome.work()
             return value
-        value = await place.call(outcome.work, always=outcome.always)
+
+        def work() -> Any:
+            if (self.cancelled or self.overdue) and not outcome.always:
+                raise Cancelled
+            return outcome.work()
+
+        value = await place.call(work, always=outcome.always)
         return value
 
     async def within(
