@@ -373,10 +373,9 @@ class Conversation:
         except McpError as error:
             await self.send({**answer, "error": {"code": error.code, "message": error.message}})
         except Exception as error:
-            # The server must not wait for us, nor the test for the server.
-            refusal = {"code": -1, "message": str(error)}
-            await self.send({**answer, "error": refusal})
+            # Whoever waits for the server learns of it first, and then the server itself.
             self._fail(error)
+            await self.send({**answer, "error": {"code": -1, "message": str(error)}})
         else:
             await self.send({**answer, "result": result})
 

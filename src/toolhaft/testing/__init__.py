@@ -4,6 +4,7 @@ from ..client.failures import BadAnswer, NoAnswer, Refused, ServerGone
 from ..client.wire import Passed, Wire
 from .acting import DoneTwice, acts_once
 from .answers import Question, Unanswered, UnusedAnswers
+from .assertions import assert_error, assert_metrics, assert_resource, assert_same_in_every_era
 from .client import Client
 from .hearing import Heard, Notice
 from .playing import Differs, Played, in_both_eras, play
@@ -33,6 +34,10 @@ __all__ = [
     "UnusedAnswers",
     "Wire",
     "acts_once",
+    "assert_error",
+    "assert_metrics",
+    "assert_resource",
+    "assert_same_in_every_era",
     "in_both_eras",
     "play",
     "requests",
