@@ -156,6 +156,10 @@ class Client:
         client._prepare(connect, revision, options)
         return client
 
+    def speaking(self, revision: str) -> "Client":
+        """Another client of the same server, not open yet, that speaks this revision."""
+        return self._over(self._connect, revision, self._options)
+
     # Beginning and end
 
     async def __aenter__(self) -> "Client":
