@@ -8,16 +8,21 @@ from .assertions import assert_error, assert_metrics, assert_resource, assert_sa
 from .client import Client
 from .hearing import Heard, Notice
 from .playing import Differs, Played, in_both_eras, play
+from .recording import record, transcript
+from .replaying import Mismatch, replay
 from .requests import Requests, requests
 from .results import PromptAnswer, ToolFailed, ToolResult
 from .sync import SyncClient
+from .transcripts import BadTranscript
 
 __all__ = [
     "BadAnswer",
+    "BadTranscript",
     "Client",
     "Differs",
     "DoneTwice",
     "Heard",
+    "Mismatch",
     "NoAnswer",
     "Notice",
     "Passed",
@@ -40,5 +45,8 @@ __all__ = [
     "assert_same_in_every_era",
     "in_both_eras",
     "play",
+    "record",
+    "replay",
     "requests",
+    "transcript",
 ]
