@@ -18,7 +18,7 @@ from ..protocol.revisions import NEWEST_HANDSHAKE, REVISIONS, SUPPORTED, Revisio
 from ..protocol.stateless import SERVER_INFO
 from .envelope import envelope, opening
 from .failures import BadAnswer, NoAnswer, Refused
-from .shapes import as_list, as_object
+from .shapes import as_list, as_object, parsed
 from .transport import Transport
 from .wire import Wire
 
@@ -190,7 +190,7 @@ class Conversation:
     async def all_of(self, method: str, member: str) -> list[Json]:
         """The entries of a list, from all of its pages."""
         page = await self.request(method, {})
-        entries = _entries(page, method, member)
+        entries = list(_entries(page, method, member))  # its own: the page is on record
         while "nextCursor" in page:
             page = await self.request(method, {"cursor": page["nextCursor"]})
             entries += _entries(page, method, member)
@@ -307,7 +307,7 @@ class Conversation:
 
     def _take(self, frame: bytes) -> None:
         try:
-            message = json.loads(frame)
+            message = parsed(frame)
         except ValueError:
             if self._wire is not None:
                 self._wire.note("<", frame)
@@ -373,10 +373,9 @@ class Conversation:
         except McpError as error:
             await self.send({**answer, "error": {"code": error.code, "message": error.message}})
         except Exception as error:
-            # The server must not wait for us, nor the test for the server.
-            refusal = {"code": -1, "message": str(error)}
-            await self.send({**answer, "error": refusal})
+            # Whoever waits for the server learns of it first, and then the server itself.
             self._fail(error)
+            await self.send({**answer, "error": {"code": -1, "message": str(error)}})
         else:
             await self.send({**answer, "result": result})
 

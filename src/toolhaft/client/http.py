@@ -13,7 +13,7 @@ from .events import events
 from .exchanges import Exchanges, Response
 from .failures import BadAnswer, Refused, ServerGone
 from .headers import mirrors, routing
-from .shapes import as_list, as_object
+from .shapes import as_list, as_object, parsed
 from .transport import Hear, Lost
 
 Json: TypeAlias = dict[str, Any]
@@ -72,6 +72,8 @@ class Http:
         if self._ears.done():
             self._ears.result()
 
+    def leave(self) -> None: ...
+
     async def close(self) -> None:
         tasks = [*self._tasks, *filter(None, [self._ears])]
         for task in tasks:
@@ -98,8 +100,8 @@ class Http:
             else:
                 await self._hear_whole(response, id_)
                 is_answered = True
-        if not is_answered:
-            await self._come_back(place)
+        if not is_answered and id_ is not None and not await self._come_back(place):
+            raise ServerGone(f"{self._exchanges.name} has ended the stream without an answer")
 
     async def _hear_whole(self, response: Response, id_: Any) -> None:
         body, name = await response.read(), self._exchanges.name
@@ -134,16 +136,17 @@ class Http:
             if event.data:
                 yield event.data.encode()
 
-    async def _come_back(self, place: "_Place") -> None:
+    async def _come_back(self, place: "_Place") -> bool:
         """A server of 2025-11-25 may close a stream before its answer, and expects us again."""
-        is_answered = place.id is None
-        while not is_answered:
+        is_answered = False
+        while place.id is not None and not is_answered:
             await asyncio.sleep(place.seconds)
-            fields = self._fields({"accept": _STREAM, "last-event-id": str(place.id)})
+            fields = self._fields({"accept": _STREAM, "last-event-id": place.id})
             async with self._exchanges.request("GET", fields, b"") as response:
                 if response.status != 200:
                     await self._hear_whole(response, None)
                 is_answered = await self._hear_answer(response, place)
+        return is_answered
 
     async def _overhear(self, begun: "asyncio.Future[None]") -> None:
         """What belongs to no request."""
@@ -195,10 +198,8 @@ class Http:
         if task.cancelled():
             return
         error = task.exception()
-        if error is None:
-            # Whoever waits still has no answer, if the stream has ended without one.
-            error = ServerGone(f"{self._exchanges.name} has ended the stream without an answer")
-        self._lost(id_, error if isinstance(error, Exception) else ServerGone(repr(error)))
+        if error is not None:
+            self._lost(id_, error if isinstance(error, Exception) else ServerGone(repr(error)))
 
 
 class _Place(Struct):
@@ -210,6 +211,6 @@ class _Place(Struct):
 
 def _message(body: bytes) -> Json | None:
     try:
-        return as_object(json.loads(body))
+        return as_object(parsed(body))
     except ValueError:
         return None

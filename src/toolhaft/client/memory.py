@@ -39,5 +39,7 @@ class InMemory:
 
     async def listen(self) -> None: ...
 
+    def leave(self) -> None: ...
+
     async def close(self) -> None:
         await self._block.aclose()

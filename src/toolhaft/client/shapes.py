@@ -1,5 +1,6 @@
 """What JSON of strangers is made of, before anything is known about it."""
 
+import json
 from typing import Any, TypeAlias, cast
 
 Json: TypeAlias = dict[str, Any]
@@ -15,3 +16,15 @@ def as_list(value: Any) -> list[Any] | None:
     if not isinstance(value, list):
         return None
     return value  # pyright: ignore[reportUnknownVariableType]
+
+
+def parsed(data: bytes | str) -> Any:
+    """JSON of whatever depth.
+
+    Raises:
+        ValueError: it is none, or too deep for us to tell.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError as error:
+        raise ValueError("too deep") from error

@@ -71,13 +71,18 @@ class Child:
 
     async def listen(self) -> None: ...
 
+    def leave(self) -> None:
+        """Close its stdin, which is how a server is asked to end."""
+        if self._process is not None:
+            stdin: Any = self._process.get_pipe_transport(0)
+            stdin.close()
+
     async def close(self) -> None:
-        """Close its stdin, which is how a server is asked to end; then less politely."""
+        """Ask it to end; then less politely."""
         process, pipes = self._process, self._pipes
         if process is None or pipes is None:
             return
-        stdin: Any = process.get_pipe_transport(0)
-        stdin.close()
+        self.leave()
         for end in (None, process.terminate, process.kill):
             if end is not None:
                 with contextlib.suppress(ProcessLookupError):

@@ -42,6 +42,10 @@ class Transport(Protocol):
         """Hear what belongs to no request from now on, if that has to be asked for."""
         ...
 
+    def leave(self) -> None:
+        """Send nothing more. What is under way may still come."""
+        ...
+
     async def close(self) -> None:
-        """Leave."""
+        """End."""
         ...

@@ -4,21 +4,27 @@ from ..client.failures import BadAnswer, NoAnswer, Refused, ServerGone
 from ..client.wire import Passed, Wire
 from .acting import DoneTwice, acts_once
 from .answers import Question, Unanswered, UnusedAnswers
+from .assertions import assert_error, assert_metrics, assert_resource, assert_same_in_every_era
 from .client import Client
 from .contract import ContractChanged, assert_contract, contract_of
 from .hearing import Heard, Notice
 from .playing import Differs, Played, in_both_eras, play
+from .recording import record, transcript
+from .replaying import Mismatch, replay
 from .requests import Requests, requests
 from .results import PromptAnswer, ToolFailed, ToolResult
 from .sync import SyncClient
+from .transcripts import BadTranscript
 
 __all__ = [
     "BadAnswer",
+    "BadTranscript",
     "Client",
     "ContractChanged",
     "Differs",
     "DoneTwice",
     "Heard",
+    "Mismatch",
     "NoAnswer",
     "Notice",
     "Passed",
@@ -36,8 +42,15 @@ __all__ = [
     "Wire",
     "acts_once",
     "assert_contract",
+    "assert_error",
+    "assert_metrics",
+    "assert_resource",
+    "assert_same_in_every_era",
     "contract_of",
     "in_both_eras",
     "play",
+    "record",
+    "replay",
     "requests",
+    "transcript",
 ]

@@ -1,6 +1,5 @@
 """`Client`: a client for tests, of every revision, in memory, over stdio or over HTTP."""
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -15,7 +14,7 @@ from ..client.conversation import Conversation, Progress, encoded
 from ..client.envelope import ALL_CAPABILITIES
 from ..client.http import Http
 from ..client.memory import InMemory
-from ..client.shapes import as_object
+from ..client.shapes import as_object, parsed
 from ..client.sockets import Sockets
 from ..client.stdio import Child
 from ..client.transport import Transport
@@ -155,6 +154,14 @@ class Client:
         client = cls.__new__(cls)
         client._prepare(connect, revision, options)
         return client
+
+    def speaking(self, revision: str) -> "Client":
+        """Another client of the same server, not open yet, that speaks this revision."""
+        return self._over(self._connect, revision, self._options)
+
+    def transport(self) -> Transport:
+        """What carries messages to the server, not open yet: for who speaks for themselves."""
+        return self._connect()
 
     # Beginning and end
 
@@ -385,19 +392,19 @@ class Client:
 
         `client.requests` makes messages that say what this client's revision asks for.
         """
-        parsed: Any = message
+        known: Any = message
         if isinstance(message, dict):
             frame = encoded(message)
         else:
             frame = message.encode() if isinstance(message, str) else message
             try:
-                parsed = json.loads(frame)
+                known = parsed(frame)
             except ValueError:
-                parsed = frame
-        if (as_object(parsed) or {}).keys() & {"id", "method"} in ({"id"}, {"method"}):
-            await self.talk.send(parsed, frame)
+                known = frame
+        if (as_object(known) or {}).keys() & {"id", "method"} in ({"id"}, {"method"}):
+            await self.talk.send(known, frame)
             return None
-        return await self.talk.exchange_raw(frame, parsed)
+        return await self.talk.exchange_raw(frame, known)
 
     @property
     def requests(self) -> Requests:
