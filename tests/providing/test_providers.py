@@ -1021,7 +1021,7 @@ async def test_a_list_that_is_the_same_is_made_ready_once() -> None:
 
     hook = Hook(tools, "tools", (), context=lambda exchange: Context(exchange), inline=False)
     listed = Listed(hook, ToolInfo, str, make)
-    exchange: Any = None
+    exchange: Any = types.SimpleNamespace(place=None)
     found = [await listed.list(exchange) for _ in range(3)]
 
     assert found[0] == found[1] == {"a": "a None", "b": "b None"}
