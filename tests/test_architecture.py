@@ -76,6 +76,7 @@ IMPORTED_LATER = {
     ("runtime/lane.py", "_log", "logging"),
     ("sealing.py", "_log", "logging"),
     ("server.py", "mask", "logging"),
+    ("cli/options.py", "_conversation", "..protocol.revisions"),
     ("cli/run.py", "_over_stdio", "..run"),
     ("cli/run.py", "_traffic", "..traffic"),
     ("listener.py", "__init__", ".serving"),

@@ -5,8 +5,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..protocol.revisions import SUPPORTED
-
 LISTS = ("tools", "resources", "templates", "prompts")
 
 _ARGUMENTS = """\
@@ -296,6 +294,8 @@ def _words(parser: argparse.ArgumentParser, help_: str) -> None:
 
 
 def _conversation(parser: argparse.ArgumentParser) -> None:
+    from ..protocol.revisions import SUPPORTED  # noqa: PLC0415
+
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.add_argument(
         "--revision",
@@ -408,8 +408,8 @@ _WITHOUT_TARGET = ("install", "uninstall", "clients", "attach", "ps", "metrics")
 
 
 def declare(commands: Any, name: str) -> argparse.ArgumentParser:
-    """Add the parser of a command to the others."""
-    summary, configure, epilog = COMMANDS[name]
+    """Add the parser of a command to the others, as much of it as help needs to name it."""
+    summary, _, epilog = COMMANDS[name]
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
@@ -417,6 +417,12 @@ def declare(commands: Any, name: str) -> argparse.ArgumentParser:
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    return parser
+
+
+def complete(parser: argparse.ArgumentParser, name: str) -> None:
+    """Tell the parser of a command what else may stand there."""
+    _, configure, _ = COMMANDS[name]
     if name not in _WITHOUT_TARGET:
         parser.add_argument(
             "target",
@@ -427,4 +433,3 @@ def declare(commands: Any, name: str) -> argparse.ArgumentParser:
             "[tool.toolhaft] server",
         )
     configure(parser)
-    return parser
