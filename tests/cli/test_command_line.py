@@ -14,7 +14,7 @@ import pytest
 from tests.cli.commands import toolhaft, write_server
 
 REVISIONS = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
-COMMANDS = ["run", "list", "call", "read", "prompt"]
+COMMANDS = ["run", "list", "call", "read", "prompt", "check", "contract"]
 PATIENCE = 20.0
 
 ALL = """
