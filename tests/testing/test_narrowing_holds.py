@@ -49,54 +49,60 @@ def optional(**members: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
     return st.fixed_dictionaries({}, optional=members)
 
 
-def keywords(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
-    number = optional(
-        type=st.sampled_from(["integer", "number", ["integer", "null"]]),
-        minimum=st.integers(-2, 4),
-        exclusiveMinimum=st.integers(-2, 4),
-        maximum=st.integers(-2, 4),
-        exclusiveMaximum=st.sampled_from([0, 1, 2.5]),
-        multipleOf=st.sampled_from([1, 2, 3, 0.5]),
-    )
-    string = optional(
-        type=st.sampled_from(["string", ["string", "null"]]),
-        minLength=st.integers(0, 3),
-        maxLength=st.integers(0, 3),
-        pattern=st.sampled_from(["a", "^a", "b$"]),
-    )
-    array = optional(
-        type=st.just("array"),
-        minItems=st.integers(0, 2),
-        maxItems=st.integers(0, 3),
-        uniqueItems=st.booleans(),
-        items=inner,
-        prefixItems=st.lists(inner, min_size=1, max_size=2),
-        contains=inner,
-    )
-    members = optional(
-        type=st.just("object"),
-        properties=st.dictionaries(NAMES, inner, max_size=3),
-        required=st.lists(NAMES, unique=True, max_size=2),
-        additionalProperties=inner,
-        patternProperties=st.dictionaries(st.sampled_from(["^x", "a"]), inner, max_size=2),
-        minProperties=st.integers(0, 2),
-        maxProperties=st.integers(0, 3),
-        propertyNames=st.sampled_from([{"pattern": "a"}, {"maxLength": 1}, True]),
-        dependentRequired=st.dictionaries(NAMES, st.lists(NAMES, unique=True), max_size=1),
-    )
+def families(inner: st.SearchStrategy[Json]) -> list[dict[str, st.SearchStrategy[Json]]]:
+    """Keywords that have to do with each other."""
+    number = {
+        "type": st.sampled_from(["integer", "number", ["integer", "null"]]),
+        "minimum": st.integers(-2, 4),
+        "exclusiveMinimum": st.integers(-2, 4),
+        "maximum": st.integers(-2, 4),
+        "exclusiveMaximum": st.sampled_from([0, 1, 2.5]),
+        "multipleOf": st.sampled_from([1, 2, 3, 0.5]),
+    }
+    string = {
+        "type": st.sampled_from(["string", ["string", "null"]]),
+        "minLength": st.integers(0, 3),
+        "maxLength": st.integers(0, 3),
+        "pattern": st.sampled_from(["a", "^a", "b$"]),
+    }
+    array = {
+        "type": st.just("array"),
+        "minItems": st.integers(0, 2),
+        "maxItems": st.integers(0, 3),
+        "uniqueItems": st.booleans(),
+        "items": inner,
+        "prefixItems": st.lists(inner, min_size=1, max_size=2),
+        "contains": inner,
+    }
+    members = {
+        "type": st.just("object"),
+        "properties": st.dictionaries(NAMES, inner, max_size=3),
+        "required": st.lists(NAMES, unique=True, max_size=2),
+        "additionalProperties": inner,
+        "patternProperties": st.dictionaries(st.sampled_from(["^x", "a"]), inner, max_size=2),
+        "minProperties": st.integers(0, 2),
+        "maxProperties": st.integers(0, 3),
+        "propertyNames": st.sampled_from([{"pattern": "a"}, {"maxLength": 1}, True]),
+        "dependentRequired": st.dictionaries(NAMES, st.lists(NAMES, unique=True), max_size=1),
+    }
     branches = st.lists(inner, min_size=1, max_size=3)
-    several = optional(
-        type=st.sampled_from(TYPES) | st.lists(st.sampled_from(TYPES), min_size=1, unique=True),
-        enum=st.lists(VALUES, min_size=1, max_size=3),
-        const=VALUES,
-        anyOf=branches,
-        oneOf=branches,
-        allOf=branches,
-    )
+    several = {
+        "type": st.sampled_from(TYPES) | st.lists(st.sampled_from(TYPES), min_size=1, unique=True),
+        "enum": st.lists(VALUES, min_size=1, max_size=3),
+        "const": VALUES,
+        "anyOf": branches,
+        "oneOf": branches,
+        "allOf": branches,
+    }
+    return [number, string, array, members, several]
+
+
+def keywords(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    """A schema of one family."""
     rare = st.fixed_dictionaries({"not": inner}) | st.fixed_dictionaries(
         {"if": inner, "then": inner, "else": inner}
     )
-    return st.one_of(number, string, array, members, several, rare)
+    return st.one_of(*(optional(**family) for family in families(inner)), rare)
 
 
 REFERENCES = st.sampled_from([{"$ref": "#/$defs/one"}, {"$ref": "#/$defs/two"}])
@@ -120,6 +126,36 @@ DEFINITIONS = st.fixed_dictionaries(
 ROOTS = st.builds(
     lambda schema, definitions: {"allOf": [schema], "$defs": definitions}, SCHEMAS, DEFINITIONS
 )
+
+
+LEAVES = st.booleans() | st.sampled_from(
+    [{}, {"type": "integer"}, {"type": "number"}, {"type": "string"}, {"enum": [1, "a"]}]
+)
+# Where a schema stands in a larger one.
+PLACES = st.sampled_from(
+    [
+        lambda schema: schema,
+        lambda schema: {"properties": {"a": schema}, "required": ["a"]},
+        lambda schema: {"type": "array", "items": schema},
+        lambda schema: {"anyOf": [{"type": "null"}, schema]},
+        lambda schema: {"allOf": [schema, {"type": ["object", "array", "integer", "string"]}]},
+    ]
+)
+
+
+@st.composite
+def neighbours(draw: st.DrawFn) -> tuple[Json, Json]:
+    """Two small schemas of one family that differ in a keyword or two."""
+    family = draw(st.sampled_from(families(LEAVES)))
+    first = draw(optional(**family))
+    second = dict(first)
+    for name in draw(st.lists(st.sampled_from(sorted(family)), min_size=1, max_size=2)):
+        if name in second and draw(st.booleans()):
+            del second[name]
+        else:
+            second[name] = draw(family[name])
+    place = draw(PLACES)
+    return place(first), place(second)
 
 
 @st.composite
@@ -170,7 +206,7 @@ def is_valid(schema: Json) -> bool:
 
 
 @settings(
-    max_examples=200,
+    max_examples=150,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
@@ -178,7 +214,17 @@ def is_valid(schema: Json) -> bool:
 def test_no_value_that_fitted_is_refused_by_what_is_called_compatible(
     pair: tuple[Json, Json],
 ) -> None:
-    first, second = pair
+    must_hold(*pair)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(pair=neighbours())
+def test_the_same_of_schemas_that_differ_a_little(pair: tuple[Json, Json]) -> None:
+    must_hold(*pair)
+
+
+def must_hold(first: Json, second: Json) -> None:
+    """What is called compatible takes every value that fitted."""
     if not is_valid(first) or not is_valid(second) or narrowings(first, second):
         event("not called compatible")
         return

@@ -367,7 +367,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
         "exit status: 0 no errors, 1 errors, 2 wrong command line or target\n",
     ),
     "contract": (
-        "compare what a server lists with a file, and tell which changes break clients",
+        "tell which changes to a server break its clients",
         _contract,
         "example:\n  toolhaft contract server.py server.lock\n\n"
         "exit status: 0 the same, or nothing that breaks clients; 1 something that does; 2 wrong "
