@@ -68,6 +68,7 @@ class Driver:
         self.answer_seconds = answer_seconds
         self.store = store
         self.counter = counter
+        self._ended = counter.ended
         self.loop = asyncio.get_running_loop()
         self._thread = get_ident()
         self.calls: dict[Hashable, Running] = {}
@@ -240,20 +241,22 @@ class Driver:
         except Exception as error:
             self._fail(running, error)
             return
-        is_failure = type(result) is not bytes and getattr(result, "is_error", False) is True
-        self._end(running, frame, None, "failure" if is_failure else None)
+        if type(result) is not bytes and getattr(result, "is_error", False) is True:
+            self._end(running, frame, None, "failure")
+        else:
+            self._end(running, frame, None, None)
 
     def _fail(self, running: Running, error: BaseException) -> None:
         if running.cancelled:
-            self._end(running, None, None)
+            self._end(running, None, None, "cancelled")
             return
         if running.suspended:
             if not isinstance(error, asyncio.CancelledError | Suspension):
                 log.error("%s, while it made way for its questions", told(running), exc_info=error)
-            self._end(running, b"", None)
+            self._end(running, b"", None, "asked")
             return
         masked = self.masked(running, error)
-        self._end(running, failed(running, masked), masked)
+        self._end(running, failed(running, masked), masked, "error")
 
     def masked(self, call: Call, error: BaseException) -> McpError:
         """What the client may know of an error."""
@@ -268,7 +271,7 @@ class Driver:
         running: Running,
         frame: bytes | None,
         error: McpError | None,
-        fate: Fate | None = None,
+        fate: Fate | None,
     ) -> None:
         """The call is over: forget it, and give its answer unless nobody wants it any more."""
         if descriptors.forked:  # by the tool; the other process is the server
@@ -278,13 +281,14 @@ class Driver:
         if asking is not None:
             running.asking = None  # which knows its call: nobody else would part the two
             frame, error = asking.end(frame, error)
-            fate = "asked" if asking.suspended else fate
+            if asking.suspended:
+                fate = "asked" if error is None else "error"
         # Whoever takes it out gives its answer: this thread, or the loop that cancels it meanwhile.
         calls, key = self.calls, running.key
         if calls.get(key) is running and calls.pop(key, None) is running:
             assert running.line is not None
             # Before the answer: who has that can rely on the count.
-            self.counter.ended(running, fate if error is None else "error")
+            self._ended(running, fate)
             running.line.answer(frame, error)
         if self._quiet is not None:
             self.loop.call_soon_threadsafe(self._settle_quiet)
