@@ -12,14 +12,11 @@ from toolhaft.errors import HeaderMismatch
 from toolhaft.jsonrpc import decode
 from toolhaft.protocol.calls import Answer, Batch, Call, Cancel, Notice, Reply
 from toolhaft.protocol.handshake import Session
+from toolhaft.protocol.head import Fields, Head, compare, decoded
 from toolhaft.protocol.http import (
     Doors,
-    Fields,
-    Head,
     Refused,
-    compare,
     cors,
-    decoded,
     preflight,
     status_of,
     takes,

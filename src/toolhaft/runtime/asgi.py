@@ -9,7 +9,8 @@ import contextlib
 from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
-from ..protocol.http import Head, refused, too_much
+from ..protocol.head import Head
+from ..protocol.http import refused, too_much
 from ..protocol.ports import Bus, Store
 from .endpoint import PAIR, PAIR_SCOPE, Endpoint, Settings
 from .patience import Patience
