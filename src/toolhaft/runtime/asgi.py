@@ -11,7 +11,8 @@ from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import Final
 
-from ..protocol.http import Head, refused, too_much
+from ..protocol.head import Head
+from ..protocol.http import refused, too_much
 from ..protocol.ports import Bus, Store
 from .endpoint import PAIR, PAIR_SCOPE, Endpoint, Settings
 from .logged_http import LoggedEndpoint

@@ -15,10 +15,10 @@ from msgspec import UNSET, Struct
 from ..errors import InternalError, Unauthorized
 from ..jsonrpc import failure
 from ..protocol.handshake import Session
+from ..protocol.head import SESSION, Head
 from ..protocol.http import (
-    SESSION,
     Doors,
-    Head,
+    Regulars,
     SessionMode,
     cors,
     preflight,
@@ -67,10 +67,10 @@ class Endpoint:
         self.loop = asyncio.get_running_loop()
         self._service = service
         self._limits = limits
-        self._longest = limits.message_bytes
         self._thread = get_ident()
         self._settings = settings
         self._doors = settings.doors
+        self._regulars = Regulars(limits.message_bytes)
         self._store = store
         self._driver = Driver(
             service.dispatch,
@@ -127,12 +127,8 @@ class Endpoint:
         patience.begin(task)
         try:
             try:
-                head = Head(scope["headers"])
-                if (
-                    self._is_plain
-                    and scope["method"] == "POST"
-                    and self._doors.knows(head, self._longest)
-                ):
+                head = self._regulars.meet(scope["headers"])
+                if head.welcome and self._is_plain and scope["method"] == "POST":
                     await self._posting.serve(head, None, response, receive)
                 else:
                     await self._serve(scope, head, response, receive)
@@ -198,10 +194,11 @@ class Endpoint:
 
     def _check(self, head: Head) -> None:
         """May the body be read?"""
-        refusal = unreadable(head, self._longest)
+        refusal = unreadable(head, self._limits.message_bytes)
         if refusal is not None:
             raise TurnedAway(refusal)
-        self._doors.remember(head)
+        if self._is_plain:
+            self._regulars.remember(head)
 
     async def _principal(self, head: Head, response: Response) -> str | None:
         guard = self._settings.guard

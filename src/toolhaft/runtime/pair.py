@@ -9,7 +9,8 @@ from threading import get_ident
 from urllib.parse import parse_qs
 
 from ..errors import McpError
-from ..protocol.http import Head, refused, takes, unreadable
+from ..protocol.head import Head
+from ..protocol.http import refused, takes, unreadable
 from ..protocol.sse import KEEP_ALIVE, endpoint, event
 from .answering import watch
 from .connection import Connection

@@ -17,7 +17,8 @@ from ..errors import HeaderMismatch
 from ..jsonrpc import Decoded, Id, Message, decode
 from ..protocol import calls as events
 from ..protocol.handshake import OPEN, Session
-from ..protocol.http import SESSION, Head, Refused, SessionMode, refused, status_of
+from ..protocol.head import SESSION, Head
+from ..protocol.http import Refused, SessionMode, refused, status_of
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
 from .answering import Answering
@@ -148,7 +149,7 @@ class Posting:
 
     def _at_hand(self, head: Head, principal: str | None) -> tuple[Live, Peer] | None:
         """A session that is in use here, which is what most messages belong to."""
-        id_ = head.raw.get(SESSION)
+        id_ = head.session
         if id_ is None or not self._has_sessions:
             return None
         live = self._sessions.here(id_.decode("latin-1"), principal)

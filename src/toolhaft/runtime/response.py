@@ -6,7 +6,8 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from ..protocol.http import Fields, Refused
+from ..protocol.head import Fields
+from ..protocol.http import Refused
 from ..protocol.sse import HEADERS
 from .patience import Patience, Task
 
