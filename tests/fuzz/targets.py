@@ -204,7 +204,9 @@ def match(data: bytes) -> None:
     assert set(found) <= set(template.variables)
     assert set(template.variables) - set(found) <= template.optional
     again = template.expand(found)
-    assert template.match(again) == found, f"{text!r} on {uri!r}: {found} makes {again!r}"
+    # By RFC 6570, {&b} makes an "&" even if there is nothing before it for want of an {?a}.
+    if "?" in again or "&" not in again:
+        assert template.match(again) == found, f"{text!r} on {uri!r}: {found} makes {again!r}"
 
 
 def _templates() -> Iterator[bytes]:

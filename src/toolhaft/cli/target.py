@@ -91,6 +91,8 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
     except BaseException as error:
         raise BadTarget(_told(str(path), error)) from error
     return module
@@ -106,6 +108,8 @@ def _from_name(name: str) -> ModuleType:
                 f"there is no module {name!r}; a file is named with its ending, as in {name}.py"
             ) from None
         raise BadTarget(_told(name, error)) from error
+    except KeyboardInterrupt:
+        raise
     except BaseException as error:
         raise BadTarget(_told(name, error)) from error
 
@@ -148,6 +152,8 @@ def _named(module: ModuleType, name: str, where: str) -> Server | Listener:
     if not isinstance(value, Server | Listener) and callable(value):
         try:
             value = value()
+        except KeyboardInterrupt:
+            raise
         except BaseException as error:
             raise BadTarget(_told(f"{where}:{name}", error, "called")) from error
     if inspect.isawaitable(value) or not isinstance(value, Server | Listener):
