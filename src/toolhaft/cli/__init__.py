@@ -11,6 +11,15 @@ from toolhaft_bridge.command import attach
 from . import options as words
 
 _INTERRUPTED = 130
+_LONGEST_COMMAND = 14
+
+
+class _Help(argparse.HelpFormatter):
+    """Leaves room for the longest name of a command, which is not counted with its indent."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = _LONGEST_COMMAND
 
 
 class _Version(argparse.Action):
@@ -41,6 +50,7 @@ def _run(given: list[str]) -> int:
         prog="toolhaft",
         description="Serve Python functions to language models over MCP, or use such a server "
         "from the shell.",
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

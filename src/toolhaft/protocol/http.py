@@ -36,6 +36,11 @@ LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 MOST_HEADERS: Final = 100
 LONGEST_HEADERS: Final = 32 * 1024
 _MOST_WELCOME: Final = 100
+# Whether a message may be posted depends on these, and on its length.
+_JUDGED: Final = (
+    b"host", b"origin", b"content-type", b"accept", b"content-encoding", b"transfer-encoding",
+)  # fmt: skip
+_LONGEST_JUDGED: Final = 1000
 # What `Mcp-Name` repeats, by method.
 _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
@@ -57,29 +62,28 @@ class Head(Mapping[str, str]):
     __slots__ = ("count", "raw", "repeated", "revision", "stateless")
 
     def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
-        if not isinstance(fields, list):
+        if type(fields) is not list:
             fields = list(fields)
         # Servers give the names in lower case.
-        self.raw: dict[bytes, bytes] = dict(fields)
-        raw = self.raw
-        self.count = len(fields)
+        raw: dict[bytes, bytes] = dict(fields)
+        self.count = count = len(fields)
         # Those that came more than once.
         self.repeated: frozenset[bytes] = _NONE
-        if len(raw) != self.count:
-            self._join(fields)
+        if len(raw) != count:
+            raw = self._join(fields)
+        self.raw = raw
         # The revision that the header names, or that silence stands for; None is one that nobody
-        # knows.
-        self.revision = revision = _REVISIONS.get(raw.get(VERSION)) or _named(raw[VERSION])
-        # Does the request say that it belongs to the era without a handshake? A version that nobody
-        # knows is newer than us, and so are its rules.
-        self.stateless = revision is None or not revision.handshake
+        # knows. And does the request say by that that it belongs to the era without a handshake? A
+        # version that nobody knows is newer than us, and so are its rules.
+        found = _REVISIONS.get(raw.get(VERSION))
+        self.revision, self.stateless = _named(raw[VERSION]) if found is None else found
 
-    def _join(self, fields: Fields) -> None:
+    def _join(self, fields: Fields) -> dict[bytes, bytes]:
         values: dict[bytes, list[bytes]] = {}
         for name, value in fields:
             values.setdefault(name, []).append(value)
-        self.raw = {name: b", ".join(each) for name, each in values.items()}
         self.repeated = frozenset(name for name, each in values.items() if len(each) > 1)
+        return {name: b", ".join(each) for name, each in values.items()}
 
     def __getitem__(self, name: str) -> str:
         return self.raw[name.encode("latin-1", "replace").lower()].decode("latin-1").strip(" \t")
@@ -126,20 +130,26 @@ class Head(Mapping[str, str]):
         if member is None or params is None:
             return
         name: str = getattr(params, member)
-        # Most names stand there as they are.
-        if not (raw.get(NAME) == name.encode() and _PLAIN.fullmatch(name)):
+        if raw.get(NAME) != name.encode() or not _is_plain(name):
             compare("Mcp-Name", self.text(NAME), name)
 
 
 _NONE: Final[frozenset[bytes]] = frozenset()
-_REVISIONS: Final[dict[bytes | None, Revision]] = {
-    None: DEFAULT_HANDSHAKE,
-    **{date.encode(): revision for date, revision in REVISIONS.items()},
+# With whether it is of the era without a handshake.
+_Claimed: TypeAlias = tuple[Revision | None, bool]
+_REVISIONS: Final[dict[bytes | None, _Claimed]] = {
+    None: (DEFAULT_HANDSHAKE, False),
+    **{date.encode(): (known, not known.handshake) for date, known in REVISIONS.items()},
 }
 
 
-def _named(version: bytes) -> Revision | None:
-    return _REVISIONS.get(version.strip(b" \t"))
+def _named(version: bytes) -> _Claimed:
+    return _REVISIONS.get(version.strip(b" \t"), (None, True))
+
+
+def _is_plain(name: str) -> bool:
+    """Does it stand in a header as it is? Most names do."""
+    return (name.isidentifier() and name.isascii()) or _PLAIN.fullmatch(name) is not None
 
 
 def compare(name: str, sent: str | None, expected: str) -> None:
@@ -208,6 +218,26 @@ class Doors:
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
         # Most requests look like one before.
         self._welcome: set[tuple[bytes | None, ...]] = set()
+        self._familiar: set[tuple[bytes | None, ...]] = set()
+
+    def knows(self, head: Head, most: int) -> bool:
+        """Is this a message like one that was let in before? Then nothing has to be said to it, and
+        its body, of at most so many bytes, can be read."""
+        raw = head.raw
+        if tuple(map(raw.get, _JUDGED)) not in self._familiar or head.repeated or not _fits(head):
+            return False
+        length = raw.get(b"content-length", b"")
+        return length.isdigit() and len(length) < 19 and int(length) <= most
+
+    def remember(self, head: Head) -> None:
+        """A message was let in: others like it may come."""
+        judged = tuple(map(head.raw.get, _JUDGED))
+        known = self._familiar
+        # Pages are told by which origin they were let in, which is looked up each time.
+        if judged[1] is None and sum(map(len, filter(None, judged))) <= _LONGEST_JUDGED:
+            if len(known) >= _MOST_WELCOME:
+                known.clear()
+            known.add(judged)
 
     def refusal(self, head: Head) -> Refused | None:
         """Why a request is not let in, if it is not."""
@@ -263,10 +293,17 @@ class Doors:
         return name in self._hosts or f"{name}:{port}" in self._hosts
 
 
+def _fits(head: Head) -> bool:
+    raw = head.raw
+    return (
+        len(b"".join(raw)) + len(b"".join(raw.values())) <= LONGEST_HEADERS
+        and head.count <= MOST_HEADERS
+    )
+
+
 def too_much(head: Head) -> Refused | None:
     """More headers than anybody needs."""
-    size = len(b"".join(head.raw)) + len(b"".join(head.raw.values()))
-    if head.count <= MOST_HEADERS and size <= LONGEST_HEADERS:
+    if _fits(head):
         return None
     return refused(431, f"at most {MOST_HEADERS} headers of {LONGEST_HEADERS} bytes are read")
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from ..errors import InternalError, McpError, ParseError
 from ..jsonrpc import failure, salvage_id
-from ..protocol.calls import Answer, Batch, Cancel, Event, Reply
+from ..protocol.calls import Answer, Batch, Cancel, Counter, Event, Notice, Reply
 from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW
 from ..protocol.interests import Change
@@ -20,6 +20,16 @@ from .line import Line
 from .running import Running
 
 Send = Callable[[bytes], None]
+
+
+def counted(event: Event, counter: Counter) -> None:
+    """Count what is no call; calls are counted when they end."""
+    if isinstance(event, Reply):
+        counter.refused(event.method)
+    elif isinstance(event, Cancel):
+        counter.noticed("notifications/cancelled")
+    elif isinstance(event, Notice):
+        counter.noticed(event.method)
 
 
 class Array:
@@ -128,6 +138,7 @@ class Connection:
         return Reply(failure(salvage_id(head), error), error)
 
     def _on(self, event: Event, line: Line) -> None:
+        counted(event, self.driver.counter)
         match event:
             case Running():
                 self.driver.start(event, line)

@@ -10,10 +10,11 @@ import asyncio
 import contextlib
 import logging
 import os
-import threading
 from collections.abc import Callable, Coroutine, Hashable
 from contextvars import copy_context
 from threading import get_ident
+from time import perf_counter
+from types import CoroutineType
 from typing import Any
 
 from ..errors import (
@@ -26,8 +27,9 @@ from ..errors import (
     clipped,
     shown,
 )
-from ..protocol.calls import Answer, Blocking, Call, Era, Handler, Result
-from ..protocol.peer import completed, failed
+from ..jsonrpc import response
+from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Result
+from ..protocol.peer import failed
 from ..protocol.ports import Store
 from . import descriptors
 from .asking import Post
@@ -36,6 +38,7 @@ from .lane import Lane
 from .line import Line
 from .pump import Pump
 from .running import RESULT, Running
+from .soon import Soon
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +59,7 @@ class Driver:
         mask: Mask,
         answer_seconds: float,
         store: Store,
+        counter: Counter,
     ) -> None:
         self._handle = handle
         self._lane = lane
@@ -63,16 +67,17 @@ class Driver:
         self._mask = mask
         self.answer_seconds = answer_seconds
         self.store = store
+        self.counter = counter
         self.loop = asyncio.get_running_loop()
         self._thread = get_ident()
         self.calls: dict[Hashable, Running] = {}
+        counter.watch(self)
         # Those on a thread, until the thread is done with them, whether they are wanted or not.
         self._blocking: set[Running] = set()
         # What has outlived its call, or may.
         self._beside: set[asyncio.Task[Ended]] = set()
         self._quiet: asyncio.Future[None] | None = None
-        self._soon: dict[Hashable, Callable[[], None]] = {}
-        self._soon_lock = threading.Lock()
+        self.soon = Soon(self.loop)
         self.closing = asyncio.Event()
         self.post = Post(self.loop)
         # Whose code the loop's thread ran last: who is to blame if it is held up.
@@ -86,39 +91,31 @@ class Driver:
         """Is this the thread of the loop?"""
         return get_ident() == self._thread
 
-    def soon(self, key: Hashable, action: Callable[[], None]) -> None:
-        """Do something in the next turn of the loop, and only once for a key. From any thread."""
-        with self._soon_lock:
-            first = not self._soon
-            self._soon.setdefault(key, action)
-        if first:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
-                self.loop.call_soon_threadsafe(self._do_soon)
-
-    def _do_soon(self) -> None:
-        with self._soon_lock:
-            actions, self._soon = self._soon, {}
-        for action in actions.values():
-            action()
-
     # Calls
 
     def start(self, running: Running, line: Line) -> None:
         """Begin a call; its answer may be there before this returns."""
-        calls = self.calls
+        calls, key = self.calls, running.key
         running.line = line
-        if running.key is None:
-            running.key = running.id
-        if running.key in calls:
+        if key is None:
+            key = running.key = running.id
+        if key in calls:
             error = InvalidRequest("a request with this id is still being answered")
+            self.counter.refused(running.method)
             line.answer(failed(running, error), error)
             return
-        calls[running.key] = running
+        calls[key] = running
         running.driver = self
+        running.began = perf_counter()
         try:
             outcome = self._handle(running)
         except BaseException as error:
             self._fail(running, error)
+            return
+        is_here = get_ident() == self._thread
+        if type(outcome) is CoroutineType and is_here and len(calls) <= self._most_calls:
+            self.current = running  # which is what nearly all calls come to
+            self._pump.start(running, outcome)
             return
         if isinstance(outcome, RESULT):
             self._complete(running, outcome)
@@ -131,7 +128,7 @@ class Driver:
         if len(calls) > self._most_calls:
             outcome.close()
             self._fail(running, InternalError(_TOO_MANY))
-        elif get_ident() == self._thread:
+        elif is_here:
             self.current = running
             self._pump.start(running, outcome)
         else:
@@ -222,7 +219,9 @@ class Driver:
             call.over = True
             if self.calls.get(call.key) is call and self.calls.pop(call.key, None) is call:
                 assert call.line is not None
-                call.line.answer(*asking.end(b"", None))
+                frame, error = asking.end(b"", None)
+                self.counter.ended(call, "asked" if error is None else "error")
+                call.line.answer(frame, error)
 
     def settle(self, session: Era, answer: Answer) -> bool:
         """A client has answered a question of ours. From any thread. Was it asked here?"""
@@ -237,11 +236,12 @@ class Driver:
 
     def _complete(self, running: Running, result: Result) -> None:
         try:
-            frame = completed(running, result)
+            frame = response(running.id, running.era.finish(running, result))
         except Exception as error:
             self._fail(running, error)
             return
-        self._end(running, frame, None)
+        is_failure = type(result) is not bytes and getattr(result, "is_error", False) is True
+        self._end(running, frame, None, "failure" if is_failure else None)
 
     def _fail(self, running: Running, error: BaseException) -> None:
         if running.cancelled:
@@ -263,7 +263,13 @@ class Driver:
             error if isinstance(error, McpError) else InternalError(self._mask(told(call), error))
         )
 
-    def _end(self, running: Running, frame: bytes | None, error: McpError | None) -> None:
+    def _end(
+        self,
+        running: Running,
+        frame: bytes | None,
+        error: McpError | None,
+        fate: Fate | None = None,
+    ) -> None:
         """The call is over: forget it, and give its answer unless nobody wants it any more."""
         if descriptors.forked:  # by the tool; the other process is the server
             os._exit(0)
@@ -272,10 +278,13 @@ class Driver:
         if asking is not None:
             running.asking = None  # which knows its call: nobody else would part the two
             frame, error = asking.end(frame, error)
+            fate = "asked" if asking.suspended else fate
         # Whoever takes it out gives its answer: this thread, or the loop that cancels it meanwhile.
         calls, key = self.calls, running.key
         if calls.get(key) is running and calls.pop(key, None) is running:
             assert running.line is not None
+            # Before the answer: who has that can rely on the count.
+            self.counter.ended(running, fate if error is None else "error")
             running.line.answer(frame, error)
         if self._quiet is not None:
             self.loop.call_soon_threadsafe(self._settle_quiet)
@@ -300,6 +309,7 @@ class Driver:
 
     def _cancel(self, running: Running) -> None:
         running.cancelled = running.over = True
+        self.counter.ended(running, "cancelled")
         if running.line is not None:
             running.line.answer(None, None)
         self._stop(running)
@@ -322,6 +332,7 @@ class Driver:
                 log.warning("abandoned: %s", told(running))
                 frame = failed(running, error)
                 running.cancelled = running.over = True
+                self.counter.ended(running, "error")
                 if running.line is not None:
                     running.line.answer(frame, error)
                 self._stop(running)

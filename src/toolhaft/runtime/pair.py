@@ -120,11 +120,11 @@ class Pair:
         )
         if name not in self._open or self.calls >= self._limits.all_calls:
             raise TurnedAway(refused(503, "too many calls, or the stream is closed"))
-        leave(response.task)
+        leave(self._loop, response.task)
         try:
             connection.receive(body, principal)
         finally:
-            enter(response.task)
+            enter(self._loop, response.task)
         await response.empty(202)
 
     @property

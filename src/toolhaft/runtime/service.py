@@ -5,17 +5,18 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import Protocol
 
-from ..protocol.calls import Handler
+from ..protocol.calls import Counter, Handler
 from ..protocol.handshake import Session
 from ..protocol.interests import Listener
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
-from ..protocol.ports import LifespanState, Place, Store
+from ..protocol.ports import LifespanState, Place, Store, Traffic
 from ..protocol.stateless import Stateless
 from ..types.wire import Implementation
 from .connection import Connection
 from .driver import Driver
 from .lane import Lane
+from .logged import LoggedConnection, logged_send
 from .running import Running
 
 
@@ -40,6 +41,10 @@ class Service(Protocol):
     def store(self) -> Store: ...
     @property
     def changes(self) -> Audience: ...
+    @property
+    def metrics(self) -> Counter: ...
+    @property
+    def traffic(self) -> Traffic | None: ...
     @property
     def dispatch(self) -> Handler: ...
     def mask(self, what: str, error: BaseException, /) -> str: ...
@@ -71,9 +76,15 @@ async def connected(
         mask=service.mask,
         answer_seconds=limits.answer_seconds,
         store=service.store,
+        counter=service.metrics,
     )
     call = Running if place is None else partial(Running, place=place)
-    connection = Connection(
+    make: Callable[..., Connection] = Connection
+    if (traffic := service.traffic) is not None:
+        name = traffic.connection()
+        send = logged_send(send, traffic, name)
+        make = partial(LoggedConnection, traffic=traffic, name=name)
+    connection = make(
         Peer(service.info, session=session, stateless=service.stateless, call=call),
         driver,
         send,

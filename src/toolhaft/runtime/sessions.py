@@ -34,10 +34,25 @@ class Full(Exception):
 class Live:
     """A session that is in use here, and where its client listens."""
 
-    __slots__ = ("_missed", "calls", "listening", "news", "peer", "saved", "streams", "used")
+    __slots__ = (
+        "_missed",
+        "calls",
+        "id",
+        "listening",
+        "news",
+        "peer",
+        "saved",
+        "session",
+        "streams",
+        "used",
+    )
 
     def __init__(self, peer: Peer, used: float) -> None:
+        assert peer.session.id is not None, "over HTTP a session has an id"
         self.peer = peer
+        # What is known of the client, and what the client calls it.
+        self.session = peer.session
+        self.id = peer.session.id
         self.used = used
         self.saved = used
         # How many of its calls are under way.
@@ -50,17 +65,6 @@ class Live:
         self._missed: set[Change] | None = None
         # Streams whose call is under way, by number.
         self.streams: dict[int, Stream] | None = None
-
-    @property
-    def session(self) -> Session:
-        """What is known of the client."""
-        return self.peer.session
-
-    @property
-    def id(self) -> str:
-        """What the client calls it."""
-        assert self.session.id is not None, "over HTTP a session has an id"
-        return self.session.id
 
     @property
     def is_idle(self) -> bool:

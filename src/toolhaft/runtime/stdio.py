@@ -60,6 +60,11 @@ class Output:
 
     def send(self, frame: bytes) -> None:
         """Send a frame, now or as soon as the client reads."""
+        if self.left is None and not self._corked and not self._frames:
+            with self._lock:
+                if self.left is None and not self._frames:  # still nothing to go before it
+                    self._write(*self._wrap((frame,)))
+                    return
         self._frames.append(frame)
         self._held += len(frame)
         if self.left is None and (not self._corked or self._held > _GATHERED):
@@ -138,11 +143,11 @@ class Output:
         if frames:
             self._write(*self._wrap(frames))
 
-    def _write(self, data: bytes | memoryview, *more: bytes) -> None:
-        size = len(data) + sum(map(len, more)) if more else len(data)
+    def _write(self, data: bytes | memoryview, end: bytes = b"") -> None:
+        size = len(data) + len(end)
         try:
-            if more:
-                sent = os.writev(self._descriptor, (data, *more))
+            if end:
+                sent = os.writev(self._descriptor, (data, end))
             else:
                 sent = os.write(self._descriptor, data)
         except BlockingIOError:
@@ -154,7 +159,7 @@ class Output:
         if sent == size:
             self.left = None
             return
-        self.left = memoryview(b"".join((data, *more)) if more else data)[sent:]
+        self.left = memoryview(b"".join((data, end)) if end else data)[sent:]
         if not self._watched:
             self._watched = True
             self._loop.call_soon_threadsafe(self._watch)
@@ -261,12 +266,14 @@ class Input:
         if several:
             output.cork()
         while frames and (output.left is None or not output.full):
-            self.turns += 1
             try:
                 frame = frames.popleft()
             except IndexError:  # the watch was quicker
                 break
             receive(frame)
+            if not frames:
+                break
+            self.turns += 1
         if several:
             output.uncork()
         self.serving = False
