@@ -85,7 +85,7 @@ IMPORTED_LATER = {
     ("serving.py", "_new_loop", "uvloop"),
     ("runtime/uvicorn_server.py", "_protocol", ".httptools_protocol"),
     ("attachment.py", "__aexit__", "asyncio"),
-    ("server.py", "attach", ".attaching"),
+    ("attachment.py", "attach", ".attaching"),
     ("server.py", "asgi", ".serving"),
     ("server.py", "run", ".listener"),
     ("server.py", "run", ".run"),

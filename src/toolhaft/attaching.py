@@ -1,7 +1,6 @@
 """`server.attach`: a model inside a program that is running already."""
 
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ from .runtime.place import place_of
 from .runtime.service import Service
 
 
-def attach(
+def attached(
     server: Service,
     name: str | None = None,
     *,
@@ -23,10 +22,6 @@ def attach(
     run_on: Any = None,
 ) -> Attachment:
     """See `Server.attach`."""
-    if sys.platform == "win32":
-        raise NotImplementedError(
-            "attach is not supported on Windows yet: it needs Unix sockets; serve over HTTP there"
-        )
     for keyword, hook in (("init", init), ("stop", stop)):
         if hook is not None and not callable(hook):
             raise TypeError(f"{keyword} takes a function without arguments, not {hook!r}")
@@ -37,7 +32,8 @@ def attach(
         name = name_from(server.name) if name is None else check_name(_with_pid(name))
         path = os.path.join(own_directory(), name + SUFFIX)
     else:
-        path = os.path.abspath(os.fspath(socket))
+        given: str = os.fspath(socket)
+        path = os.path.abspath(given)
     unix = unix_socket(check_path(path), name)
     host = Host(server, unix, name=name, init=init, stop=stop, place=place)
     host.start()

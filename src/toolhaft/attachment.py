@@ -80,6 +80,17 @@ class Attachment:
         return f"<Attachment {self.name or self.socket}: {state}>"
 
 
+def attach(server: Any, name: str | None, options: AttachOptions) -> Attachment:
+    """See `Server.attach`."""
+    if sys.platform == "win32":
+        raise NotImplementedError(
+            "attach is not supported on Windows yet: it needs Unix sockets; serve over HTTP there"
+        )
+    from .attaching import attached  # noqa: PLC0415
+
+    return attached(server, name, **options)
+
+
 def _is_in_loop() -> bool:
     """Would waiting here hold up a loop?"""
     asyncio = sys.modules.get("asyncio")

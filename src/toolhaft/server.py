@@ -1,7 +1,7 @@
 """`Server`: what an author writes tools, resources and prompts on.
 
 asyncio takes as long to import as all the rest together. So what needs it is imported when it
-serves, in five functions here, and logging when there is something to log.
+serves, in four functions here, and logging when there is something to log.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, Unpack
 
 from msgspec import UNSET
 
-from .attachment import Attachment, AttachOptions
+from .attachment import Attachment, AttachOptions, attach
 from .composing import Lifespans, Mount
 from .dispatch import Dispatch
 from .features.authoring import check_settings, text_of, version_of
@@ -209,9 +209,7 @@ class Server(Registering):
             options: `socket`, a path instead of a name; `init` and `stop`, called when a client
                 comes and when it has gone; `run_on`, as in `add_tool`, for all functions.
         """
-        from .attaching import attach  # noqa: PLC0415
-
-        return attach(self, name, **options)
+        return attach(self, name, options)
 
     async def serve(self, reader: Reader, writer: Writer) -> None:
         """Serve one client over a pair of asyncio streams, until it ends its side."""

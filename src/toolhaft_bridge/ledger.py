@@ -57,7 +57,8 @@ class Ledger:
     def sent(self, data: bytes) -> None:
         """The client has said something."""
         # One line, and a call of a tool: that is what is said most of the time.
-        if data.startswith(_START) and self.unended == b"" and data.find(b"\n") == len(data) - 1:
+        unended = self.unended is None or bool(self.unended)
+        if data.startswith(_START) and not unended and data.find(b"\n") == len(data) - 1:
             id_, mark, _ = data[_STARTED:_EDGE].partition(b',"method":"tools/call"')
             if mark and id_.isdigit() and self._is_quick and id_[:1] != b"0":
                 self.open[id_] = None

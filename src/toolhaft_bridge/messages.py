@@ -1,7 +1,7 @@
 """Lines that have to be understood, of which there are few; json takes a while to load."""
 
 import json
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 Message: TypeAlias = dict[str, object]
 
@@ -9,20 +9,20 @@ Message: TypeAlias = dict[str, object]
 def messages_of(line: bytes) -> list[Message]:
     """The messages of a line, which may be a batch; none if it is no JSON."""
     try:
-        found = json.loads(line)
+        found: object = json.loads(line)
     except (ValueError, RecursionError):
         return []
-    return [each for each in (found if isinstance(found, list) else [found]) if _is_object(each)]
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
+    several = cast(list[object], found) if isinstance(found, list) else [found]
+    return [cast(Message, each) for each in several if isinstance(each, dict)]
 
 
 def params_of(message: Message) -> Message:
     """Its parameters, if there are any."""
-    params = message.get("params")
-    return {str(name): value for name, value in params.items()} if isinstance(params, dict) else {}
+    return _object(message.get("params"))
+
+
+def _object(value: object) -> Message:
+    return cast(Message, value) if isinstance(value, dict) else {}
 
 
 def written(id_: object) -> bytes | None:
@@ -42,16 +42,11 @@ def quoted(text: str) -> bytes:
 def promises(greeting: bytes) -> tuple[object, list[str]]:
     """Of an answer to `initialize`: the revision, and the lists whose changes will be told."""
     [answer] = messages_of(greeting) or [{}]
-    result = answer.get("result")
-    if not isinstance(result, dict):
-        return None, []
-    offered = result.get("capabilities", {})
-    lists = [name for name in ("tools", "resources", "prompts") if _changes(offered.get(name))]
+    result = _object(answer.get("result"))
+    offered = _object(result.get("capabilities"))
+    names = ("tools", "resources", "prompts")
+    lists = [name for name in names if _object(offered.get(name)).get("listChanged")]
     return result.get("protocolVersion"), lists
-
-
-def _changes(capability: object) -> bool:
-    return isinstance(capability, dict) and bool(capability.get("listChanged"))
 
 
 def error_in(answer: bytes) -> str | None:

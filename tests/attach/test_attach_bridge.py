@@ -312,6 +312,96 @@ def test_many_bridges_lead_to_one_state(program: Start, bridge: Start) -> None:
     assert counts == ["1", "2", "3", "4"]
 
 
+def test_a_program_may_print(program: Start, bridge: Start) -> None:
+    """L-6: its stdout is nobody's wire."""
+    living = program("""
+        @server.tool
+        def speak() -> str:
+            print("spurious output", flush=True)
+            os.write(1, b"and more")
+            return "spoken"
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes")
+
+    assert text_of(client.ask_tool(1, "speak")) == "spoken"
+    client.end()
+    assert client.left() == []
+    assert bytes(living.wire.data) == b"spurious output\nand more"
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("{", -32700),
+        ('{"jsonrpc":"2.0","id":1,"method":"ping"} trailing', -32700),
+        ('{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+        ('{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+        ('{"jsonrpc":"2.0","id":[1],"method":"ping"}', -32600),
+        ('{"jsonrpc":"2.0","id":1}', -32600),
+        ("[]", -32600),
+        ('"text"', -32600),
+        ('{"jsonrpc":"2.0","id":1,"method":"no/such"}', -32601),
+        ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"no"}}', -32602),
+        ('{"jsonrpc":"2.0","method":"no/such"}', None),
+        ('{"jsonrpc":"2.0","id":0,"method":"ping"}', 0),
+        ('{"jsonrpc":"2.0","id":"","method":"ping"}', 0),
+    ],
+)
+def test_messages_are_answered_as_on_stdio(program: Start, message: str, code: int | None) -> None:
+    """E-3 to E-7, E-12: by the process, with the codes that the specification has."""
+    program(STAY)
+    data = b"".join(map(line, HANDSHAKE)) + message.encode() + b"\n" + line(request("last", "ping"))
+    done = run("notes", data=data)
+
+    _, *answers, last = map(json.loads, done.stdout.splitlines())
+    assert last["id"] == "last"
+    if code is None:
+        assert answers == []
+    else:
+        assert [each.get("error", {}).get("code", 0) for each in answers] == [code]
+
+
+@pytest.mark.parametrize("asked", ["2024-11-05", "2025-06-18", "1999-01-01"])
+def test_each_client_gets_the_revision_it_asks_for(
+    program: Start, bridge: Start, asked: str
+) -> None:
+    """E-8 to E-11: negotiated, with our own name and what is registered."""
+    program("""
+        server = Server("notes", version="1.2.3", instructions="")
+
+        @server.tool
+        def one() -> int:
+            return 1
+
+        server.attach()
+        stay()
+    """)
+    clients = [bridge("notes", opened=False) for _ in range(2)]
+    params = {"capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
+    first = clients[0].ask(1, "initialize", {"protocolVersion": asked, **params})["result"]
+    second = clients[1].ask(1, "initialize", {"protocolVersion": "2025-11-25", **params})["result"]
+
+    assert first["protocolVersion"] == (asked if asked > "2000" else "2025-11-25")
+    assert second["protocolVersion"] == "2025-11-25"
+    assert first["serverInfo"] == {"name": "notes", "version": "1.2.3"}
+    assert set(first["capabilities"]) == {"tools", "logging"}
+    assert first["instructions"] == ""
+
+
+async def test_messages_can_be_handled_one_by_one_beside_clients(dial: Dial) -> None:
+    """E-2."""
+    server = Server("s")
+    with server.attach() as attached:
+        wire = dial(attached.socket)
+        wire.send(request(1, "ping"))
+
+        assert await server.handle(request(2, "ping")) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+        assert wire.read()["id"] == 1
+
+
 # The end of the process
 
 

@@ -106,6 +106,7 @@ def test_the_table_of_the_bridge_is_complete() -> None:
 
 
 def test_the_entry_for_clients_is_json() -> None:
+    """L-13."""
     [entry] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 
     assert json.loads(entry)["mcpServers"]["counter"]["args"] == ["attach", "counter"]

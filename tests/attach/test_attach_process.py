@@ -38,6 +38,7 @@ def entries(places: Path) -> list[str]:
 
 
 def test_it_returns_at_once_and_says_where_it_is(server: Server, places: Path) -> None:
+    """E-1: a life span, and no flag of the process."""
     with server.attach() as attached:
         assert attached.name == "my-notes"
         assert attached.socket == f"{places}/toolhaft/my-notes.sock"
@@ -76,6 +77,7 @@ def test_a_client_is_served_with_a_session_of_its_own(server: Server, dial: Dial
 
 
 def test_a_second_detach_does_nothing(server: Server) -> None:
+    """E-1."""
     attached = server.attach()
     attached.detach()
     attached.detach()
@@ -178,6 +180,7 @@ def test_a_path_that_is_too_long_is_refused(server: Server) -> None:
 
 
 def test_a_name_that_is_taken_is_refused(server: Server, places: Path) -> None:
+    """E-1: a second start."""
     with server.attach("a") as attached:
         with pytest.raises(OSError, match=r"attached as 'a' already.*name='a-\{pid\}'"):
             Server("other").attach("a")
