@@ -44,7 +44,7 @@ LARGEST = {
     "schema": 2500,
     "protocol": 2000,
     "features": 4400,
-    "runtime": 4000,
+    "runtime": 4200,
     "client": 1100,
     "face": 2600,
 }
@@ -70,6 +70,7 @@ IMPORTED_LATER = {
     ("sealing.py", "_log", "logging"),
     ("server.py", "mask", "logging"),
     ("cli/run.py", "_over_stdio", "..run"),
+    ("cli/run.py", "_traffic", "..traffic"),
     ("listener.py", "__init__", ".serving"),
     ("serving.py", "_make_runner", ".runtime.granian_server"),
     ("serving.py", "_make_runner", ".runtime.uvicorn_server"),
@@ -81,6 +82,7 @@ IMPORTED_LATER = {
     ("server.py", "serve", ".run"),
     ("server.py", "handle", ".run"),
     ("offers.py", "_gate", ".runtime.gate"),
+    ("options.py", "traffic_of", ".traffic"),
     ("server.py", "_lifespan", ".runtime.lifespan"),
 }
 

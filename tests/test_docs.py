@@ -139,12 +139,13 @@ NAMES = {"http_listener": ":clock"}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_each_example_serves(path: Path) -> None:
+def test_each_example_serves(path: Path, tmp_path: Path) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "server/discover"}
     line = json.dumps({**request, "params": {"_meta": ENVELOPE}}) + "\n"
 
     served = subprocess.run(
         [sys.executable, "-m", "toolhaft", "run", str(path) + NAMES.get(path.stem, "")],
+        cwd=tmp_path,
         input=line,
         capture_output=True,
         encoding="utf-8",
@@ -358,6 +359,32 @@ async def test_composed() -> None:
 
     assert await everything.text("git_log") == "10 commits"
     assert (await everything.contents("git+repo://head"))["text"] == "main"
+
+
+async def test_metrics(capsys: pytest.CaptureFixture[str]) -> None:
+    shop = Asking("metrics")
+    await shop.call("price", article="tea")
+    await shop.call("price", article="gold")
+
+    assert await shop.text("busy") == "2 asked for a price, 1 in vain"
+    shop.server.metrics.show()
+    head = capsys.readouterr().out.splitlines()[0]
+    shown = [line.split() for line in page("docs/metrics.md").splitlines() if "95 % in" in line]
+    assert [head.split()] == shown
+
+
+async def test_traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    bank = Asking("traffic")
+    await bank.call("balance", account="7", pin=1234)
+    bank.server.traffic.close()
+
+    text = (tmp_path / "traffic.jsonl").read_text()
+    assert "1234" not in text
+    assert [json.loads(line)["direction"] for line in text.splitlines()] == ["in", "out"]
+    example = re.search(r'^\{"time".*$', page("docs/metrics.md"), re.MULTILINE)
+    assert example is not None
+    assert list(json.loads(example[0])) == list(json.loads(text.splitlines()[0]))
 
 
 async def test_messages() -> None:

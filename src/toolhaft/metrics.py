@@ -197,8 +197,12 @@ class Metrics(Mapping[str, Measured]):
         return key in self._all()
 
     # It lives, so no other is the same.
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"

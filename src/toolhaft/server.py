@@ -32,7 +32,9 @@ from .options import (
     ResourceOptions,
     Terms,
     ToolOptions,
+    TrafficSetting,
     check_listening,
+    traffic_of,
 )
 from .protocol.calls import Exchange, Handler, Middleware
 from .protocol.framing import FramingName
@@ -74,6 +76,7 @@ class Server:
         page_size: int | None = None,
         limits: Limits | None = None,
         errors: Literal["mask", "show"] = "mask",
+        log_traffic: TrafficSetting = False,
     ) -> None:
         check_settings(name, page_size, limits, errors)
         self.name = name
@@ -97,6 +100,8 @@ class Server:
         self.bus = bus
         self.lane = Lane(self.limits.threads)
         self._session = Session()
+        # Where each message is written down; to be set before it serves.
+        self.traffic = traffic_of(log_traffic)
 
         self._offers = Offers(
             page_size=page_size, limits=self.limits, mask=self.mask, context=self._context

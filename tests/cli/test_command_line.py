@@ -14,7 +14,7 @@ import pytest
 from tests.cli.commands import toolhaft, write_server
 
 REVISIONS = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
-COMMANDS = ["run", "list", "call", "read", "prompt"]
+COMMANDS = ["run", "list", "call", "read", "prompt", "metrics"]
 PATIENCE = 20.0
 
 ALL = """
@@ -782,7 +782,8 @@ def test_help_of_a_command_has_an_example(tmp_path: Path, command: str) -> None:
     done = toolhaft(command, "--help", cwd=tmp_path)
 
     assert done.returncode == 0
-    assert f"example:\n  toolhaft {command} server.py" in done.stdout
+    about = "http://" if command == "metrics" else "server.py"
+    assert f"example:\n  toolhaft {command} {about}" in done.stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -29,6 +29,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="how messages are told apart (default: as the client does)",
     )
+    parser.add_argument(
+        "--log-traffic",
+        metavar="FILE",
+        help="add every message to this file, as JSON lines (default: the file that TOOLHAFT_LOG "
+        "names, if it is set)",
+    )
     http = parser.add_argument_group("over HTTP")
     http.add_argument(
         "--http", metavar="HOST:PORT", help="serve any number of clients over HTTP, at this address"
@@ -65,6 +71,9 @@ def _run(parser: argparse.ArgumentParser) -> None:
         "--legacy-sse",
         action="store_true",
         help="serve the transport of the oldest revision too",
+    )
+    http.add_argument(
+        "--metrics", action="store_true", help="offer metrics for Prometheus, at /metrics"
     )
     http.add_argument(
         "--runner", choices=("uvicorn", "granian"), default="uvicorn", help="what speaks HTTP"
@@ -106,6 +115,22 @@ def _prompt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the name of the prompt")
     _words(parser, "name=text or name=@file; name=a name=b for a list")
     _conversation(parser)
+
+
+def _metrics(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "where", metavar="URL", help="where a server runs with --metrics, as in 127.0.0.1:8000"
+    )
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    shape.add_argument("--text", action="store_true", help="print what Prometheus reads")
+    parser.add_argument(
+        "--header",
+        metavar="NAME:VALUE",
+        action="append",
+        default=[],
+        help="send this header, as a guard may ask for",
+    )
 
 
 def _words(parser: argparse.ArgumentParser, help_: str) -> None:
@@ -174,7 +199,15 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
         _prompt,
         f"example:\n  toolhaft prompt server.py review diff=@change.diff\n\n{_STATUSES}",
     ),
+    "metrics": (
+        "show what a running server was asked for",
+        _metrics,
+        "example:\n  toolhaft metrics http://127.0.0.1:8000\n\n"
+        "exit status: 0 done, 2 wrong command line, 4 no metrics to be had there\n",
+    ),
 }
+# They are about processes that run already.
+_WITHOUT_TARGET = ("metrics",)
 
 
 def declare(commands: Any, name: str) -> argparse.ArgumentParser:
@@ -187,11 +220,13 @@ def declare(commands: Any, name: str) -> argparse.ArgumentParser:
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "target",
-        metavar="TARGET",
-        help="file.py, file.py:name, module or module:name; the name is a Server (for run, also a "
-        "Listener) or a function that makes one, and may be left out if there is only one Server",
-    )
+    if name not in _WITHOUT_TARGET:
+        parser.add_argument(
+            "target",
+            metavar="TARGET",
+            help="file.py, file.py:name, module or module:name; the name is a Server (for run, "
+            "also a Listener) or a function that makes one, and may be left out if there is only "
+            "one Server",
+        )
     configure(parser)
     return parser

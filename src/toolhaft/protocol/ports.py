@@ -2,7 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
+
+from .framing import Frame
 
 # Lets so many calls through at once.
 Gate: TypeAlias = AbstractAsyncContextManager[None]
@@ -77,6 +79,18 @@ class Bus(Protocol):
 # Who is behind a request, by its headers; None turns it away, and so does `Unauthorized`, which can
 # say how to be let in.
 Guard: TypeAlias = Callable[[Mapping[str, str]], "str | Awaitable[str | None] | None"]
+
+
+class Traffic(Protocol):
+    """Where each message is written down."""
+
+    def connection(self) -> str:
+        """A name for another client."""
+        ...
+
+    def message(self, direction: Literal["in", "out"], connection: str, frame: Frame, /) -> None:
+        """A message that came or goes. From any thread; never raises."""
+        ...
 
 
 class Cipher(Protocol):

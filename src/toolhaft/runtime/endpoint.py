@@ -171,6 +171,12 @@ class Endpoint:
         if self._ending:
             raise TurnedAway(refused(503, _ENDS, retry_after="1", connection="close"))
 
+    async def vouch(self, head: Head, response: Response) -> None:
+        """Raise what turns a request away, if it may not come in."""
+        self._admit(head, response)
+        await self._principal(head, response)
+        self._patience.end(response.task)
+
     async def _serve(self, scope: Scope, head: Head, response: Response, receive: Receive) -> None:
         verb = scope["method"]
         if verb == "OPTIONS":

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
 from ..protocol.calls import Counter, Handler
@@ -9,12 +10,13 @@ from ..protocol.handshake import Session
 from ..protocol.interests import Listener
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
-from ..protocol.ports import LifespanState, Store
+from ..protocol.ports import LifespanState, Store, Traffic
 from ..protocol.stateless import Stateless
 from ..types.wire import Implementation
 from .connection import Connection
 from .driver import Driver, Running
 from .lane import Lane
+from .logged import LoggedConnection, logged_send
 
 
 class Audience(Protocol):
@@ -40,6 +42,8 @@ class Service(Protocol):
     def changes(self) -> Audience: ...
     @property
     def metrics(self) -> Counter: ...
+    @property
+    def traffic(self) -> Traffic | None: ...
     @property
     def dispatch(self) -> Handler: ...
     def mask(self, what: str, error: BaseException, /) -> str: ...
@@ -67,7 +71,12 @@ async def connected(
         store=service.store,
         counter=service.metrics,
     )
-    connection = Connection(
+    make: Callable[..., Connection] = Connection
+    if (traffic := service.traffic) is not None:
+        name = traffic.connection()
+        send = logged_send(send, traffic, name)
+        make = partial(LoggedConnection, traffic=traffic, name=name)
+    connection = make(
         Peer(service.info, session=session, stateless=service.stateless, call=Running),
         driver,
         send,
