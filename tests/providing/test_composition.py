@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import pytest
-from tests.providing.clients import CLIENTS, Client, Connect, hears, streams
+from tests.providing.clients import CLIENTS, Client, Connect, asking, hears
 
 from toolhaft import (
     Accepted,
@@ -20,6 +20,7 @@ from toolhaft import (
     tool,
 )
 from toolhaft.protocol.calls import Exchange, Next, Result
+from toolhaft.testing import in_both_eras
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
 Json = dict[str, Any]
@@ -130,7 +131,7 @@ async def test_a_server_offers_what_another_one_offers(connect: Connect, options
 
 @every_kind
 async def test_what_is_not_found_is_told_by_the_clients_own_uri(options: Json) -> None:
-    async with streams(including(git(**options)), stateless=True) as client:
+    async with asking(including(git(**options))) as client:
         lost = await read(client, "git+repo://file/lost")
         climbing = await read(client, "git+repo://file/../x")
 
@@ -143,19 +144,19 @@ async def test_what_is_not_found_is_told_by_the_clients_own_uri(options: Json) -
 
 
 async def test_names_of_the_included_server_are_unknown_without_their_prefix() -> None:
-    async with streams(including(git()), stateless=True) as client:
+    async with asking(including(git())) as client:
         assert "unknown tool: 'log'" in await text(client, "log", count=1)
         assert (await read(client, "repo://head"))["code"] == -32602
 
 
 async def test_without_a_prefix_names_stay_as_they_are() -> None:
-    async with streams(including(git(), prefix=None), stateless=True) as client:
+    async with asking(including(git(), prefix=None)) as client:
         assert await text(client, "log", count=1) == "1 commits of git, None"
         assert (await read(client, "repo://head"))["text"] == "main"
 
 
 async def test_completion_works_in_an_included_server() -> None:
-    async with streams(including(git()), stateless=True) as client:
+    async with asking(including(git())) as client:
         completed = await client.ask(
             "completion/complete",
             ref={"type": "ref/prompt", "name": "git_commit"},
@@ -177,22 +178,20 @@ async def test_what_is_added_later_is_seen_and_heard_of(connect: Connect) -> Non
         handle = other.add_tool(lambda: "new", name="diff")
 
         assert before == ["own", "git_log"]
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert await hears(client) == "notifications/tools/list_changed"
         assert await names(client) == ["own", "git_log", "git_diff"]
         assert await text(client, "git_diff") == "new"
         handle.update(lambda: "newer")
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert await hears(client) == "notifications/tools/list_changed"
         assert await text(client, "git_diff") == "newer"
         other.tools["log"].disable()
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert await hears(client) == "notifications/tools/list_changed"
         assert await names(client) == ["own", "git_diff"]
         handle.remove()
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert await hears(client) == "notifications/tools/list_changed"
         assert await names(client) == ["own"]
         other.resource_updated("repo://head")
-        updated = await hears(client)
-        assert updated["method"] == "notifications/resources/updated"
-        assert updated["params"]["uri"] == "git+repo://head"
+        assert (await client.heard.next()).uri == "git+repo://head"
 
 
 async def test_a_server_in_a_server_in_a_server() -> None:
@@ -202,7 +201,7 @@ async def test_a_server_in_a_server_in_a_server() -> None:
     outer.include(middle, prefix="a")
     middle.include(inner, prefix="b")
     inner.add_tool(lambda: "late", name="late")
-    async with streams(outer, stateless=True) as client:
+    async with asking(outer) as client:
         assert await names(client) == ["a_b_log", "a_b_late"]
         assert await text(client, "a_b_log", count=1) == "1 commits of git, lifespan of git"
         assert (await read(client, "a+b+repo://file/x"))["uri"] == "a+b+repo://file/x"
@@ -234,7 +233,7 @@ async def test_an_object_in_a_server_in_a_server() -> None:
     for options in KINDS.values():
         other = Server("other", version="1", **options)
         server = including(other, prefix="o")
-        async with streams(server, stateless=True) as client:
+        async with asking(server) as client:
             before = await names(client)
             other.include(Files(), prefix="f")
 
@@ -282,7 +281,7 @@ async def test_what_is_included_can_be_disabled_but_not_removed_or_updated() -> 
         server.remove_tool("git_log")
     with pytest.raises(TypeError, match="is of an included server; update it there"):
         server.tools["git_log"].update(title="x")
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         assert await names(client) == ["own"]
         server.tools["git_log"].enable()
         assert (await client.ask("tools/list"))["tools"][1]["title"] == "Log"
@@ -326,7 +325,7 @@ def test_no_server_is_a_part_of_itself() -> None:
 async def test_middleware_of_an_included_server_sees_its_own_names() -> None:
     """A rule that is written for `log` must hold for `git_log`, too."""
     seen = Seen()
-    async with streams(including(git(middleware=[seen])), stateless=True) as client:
+    async with asking(including(git(middleware=[seen]))) as client:
         await text(client, "own")
         await text(client, "git_log", count=1)
         await read(client, "git+repo://head")
@@ -358,7 +357,7 @@ async def test_lifespans_are_entered_with_the_service_and_left_in_turn() -> None
         return str(ctx.lifespan)
 
     server.include(git(lifespan=noted("git")), prefix="git")
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         assert await text(client, "own") == "main"
         assert await text(client, "git_log", count=1) == "1 commits of git, git"
 
@@ -368,7 +367,7 @@ async def test_lifespans_are_entered_with_the_service_and_left_in_turn() -> None
 async def test_the_lifespan_of_a_server_that_comes_late_is_entered_when_it_is_needed() -> None:
     for options in (KINDS["lifespan"], KINDS["both"]):
         server = including()
-        async with streams(server, stateless=True) as client:
+        async with asking(server) as client:
             await text(client, "own")
             server.include(git(**options), prefix="git")
 
@@ -383,7 +382,7 @@ async def test_a_lifespan_that_fails_fails_its_own_calls_only(
         raise OSError("no disk")
         yield
 
-    async with streams(including(git(lifespan=failing)), stateless=True) as client:
+    async with asking(including(git(lifespan=failing))) as client:
         assert await text(client, "own") == "main"
         assert "-32603" in await text(client, "git_log", count=1)
     assert "no disk" in caplog.text
@@ -399,25 +398,9 @@ async def test_a_tool_of_an_included_server_can_ask_its_client() -> None:
             return f"{answer.value} pieces" if isinstance(answer, Accepted) else "none"
 
         server = including(other, prefix="shop")
-        meta = {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
-        }
-        request: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-        params: Json = {"name": "shop_order", "arguments": {}, "_meta": meta}
-        asked = await server.handle({**request, "params": params})
-        assert asked is not None
-        [key] = asked["result"]["inputRequests"]
-        answer = {key: {"action": "accept", "content": {"value": 3}}}
-        again = {
-            **params,
-            "inputResponses": answer,
-            "requestState": asked["result"]["requestState"],
-        }
-        answered = await server.handle({**request, "params": again})
+        played = await in_both_eras(server, "shop_order", answers={"How many?": 3})
 
-        assert answered is not None
-        assert answered["result"]["content"][0]["text"] == "3 pieces"
+        assert played.text == "3 pieces"
 
 
 async def test_changes_of_several_servers_at_once_lose_nothing() -> None:
@@ -440,7 +423,7 @@ async def test_errors_are_told_as_the_included_server_says() -> None:
     for options in KINDS.values():
         other = Server("other", version="1", errors="show", **options)
         other.add_tool(lambda: 1 / 0, name="divide")
-        async with streams(including(other, prefix="o"), stateless=True) as client:
+        async with asking(including(other, prefix="o")) as client:
             assert (await text(client, "o_divide")).endswith("ZeroDivisionError: division by zero")
 
 
@@ -455,7 +438,7 @@ async def test_a_disabled_name_hides_what_a_source_lists_under_it() -> None:
     server = including()
     server.include(Listing())
     server.tools["own"].disable()
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         assert await names(client) == []
         assert "-32602" in await text(client, "own")
 
@@ -476,14 +459,14 @@ async def test_what_replaces_something_included_stays() -> None:
     server = including(other)
     server.add_tool(lambda: "replaced", name="git_log", replace=True)
     other.tools["log"].update(title="Log")
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         assert await text(client, "git_log") == "replaced"
     other.remove_tool("log")
     assert list(server.tools) == ["own", "git_log"]
 
 
 async def test_a_cursor_into_lists_is_none_where_no_list_is_evaluated() -> None:
-    async with streams(including(git()), stateless=True) as client:
+    async with asking(including(git())) as client:
         assert (await client.ask("tools/list", cursor="tool-0-1"))["code"] == -32602
 
 
@@ -493,7 +476,7 @@ async def test_resources_are_read_through_two_inclusions(options: Json, around: 
     middle = Server("middle", version="1", **around)
     middle.include(git(**options), prefix="git")
     for prefix, joined in ((None, "git+repo"), ("a", "a+git+repo")):
-        async with streams(including(middle, prefix=prefix), stateless=True) as client:
+        async with asking(including(middle, prefix=prefix)) as client:
             head, file, lost = [
                 await read(client, f"{joined}://{path}")
                 for path in ("head", "file/one", "file/lost")
@@ -540,7 +523,7 @@ async def test_what_is_disabled_here_stays_so_whatever_happens_there() -> None:
     here.disable()
     there.disable()
     there.enable()
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         hidden = await names(client)
         there.disable()
         here.enable()
@@ -558,7 +541,7 @@ async def test_what_is_disabled_when_it_is_included_is_seen_when_it_is_enabled()
     other.tools["log"].disable()
     outer = Server("outer", version="1")
     outer.include(including(other), prefix="m")
-    async with streams(outer, stateless=True) as client:
+    async with asking(outer) as client:
         before = await names(client)
         other.tools["log"].enable()
 

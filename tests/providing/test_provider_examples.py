@@ -2,14 +2,14 @@
 
 import importlib.util
 import json
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.providing.clients import CLIENTS, ENVELOPE, Client, Connect, hears
+from tests.providing.clients import CLIENTS, Client, Connect, hears
+
+from toolhaft.testing import SyncClient
 
 ROOT = Path(__file__).parents[2]
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
@@ -45,19 +45,10 @@ async def read(client: Client, uri: str) -> Any:
 
 @pytest.mark.parametrize("name", ["factorial", "notes", "files"])
 def test_an_example_serves_when_it_is_run_as_a_script(name: str) -> None:
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": ENVELOPE}}
+    with SyncClient.stdio(["python", ROOT / f"examples/{name}.py"]) as client:
+        assert client.list_tools()
 
-    served = subprocess.run(
-        [sys.executable, str(ROOT / f"examples/{name}.py")],
-        input=json.dumps(request) + "\n",
-        capture_output=True,
-        encoding="utf-8",
-        timeout=30,
-        check=False,
-    )
-
-    assert (served.returncode, served.stderr) == (0, "")
-    assert json.loads(served.stdout)["result"]["tools"]
+    assert client.stderr == ""
 
 
 # Class-based, custom and automatic calls
@@ -101,12 +92,12 @@ async def test_notes_come_and_go_while_a_client_is_connected(connect: Connect) -
         wrote = await call(client, "write", title="milk", text="two", style={"colour": "green"})
 
         assert (before, wrote) == ([], "wrote milk")
-        assert (await hears(client))["method"] == "notifications/resources/list_changed"
+        assert await hears(client) == "notifications/resources/list_changed"
         assert await uris(client) == ["notes://all/milk"]
         assert await read(client, "notes://all/milk") == "two"
         assert await read(client, "notes://find/milk") == "two"
         await call(client, "write", title="milk", text="three", tags=["food"])
-        heard = {(await hears(client))["method"] for _ in range(2)}
+        heard = {await hears(client) for _ in range(2)}
         assert heard == {
             "notifications/resources/list_changed",
             "notifications/resources/updated",
@@ -123,7 +114,7 @@ async def test_notes_can_be_locked(connect: Connect) -> None:
         await client.follow()
         await call(client, "lock", locked=True)
 
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert await hears(client) == "notifications/tools/list_changed"
         assert await tools(client) == ["lock"]
         assert (await call(client, "write", title="a", text="b"))["code"] == -32602
         await call(client, "lock", locked=False)

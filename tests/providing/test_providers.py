@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.providing.clients import CLIENTS, Connect, hears, streams
+from tests.providing.clients import CLIENTS, NEW, OLD, Connect, asking, hears
 
 from toolhaft import (
     Arg,
@@ -19,6 +19,7 @@ from toolhaft import (
     InternalError,
     InvalidParams,
     Link,
+    McpError,
     NotFound,
     PromptInfo,
     PromptProvider,
@@ -39,6 +40,7 @@ from toolhaft import (
 )
 from toolhaft.features.custom import Hook
 from toolhaft.features.providing import Listed
+from toolhaft.testing import Client
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
 Json = dict[str, Any]
@@ -46,7 +48,7 @@ NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 
 
 async def ask(server: Server, method: str, **params: Any) -> Json:
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         return await client.ask(method, **params)
 
 
@@ -473,46 +475,14 @@ ASKED = pytest.mark.parametrize(
     ("name", "said"),
     [("waits", "Accepted(value=3) waited for"), ("returns", "Accepted(value=3) kept")],
 )
-CAN = {"elicitation": {"form": {}}}
 
 
 @ASKED
-async def test_a_handler_asks_a_client_of_2026(name: str, said: str) -> None:
-    """B-15: the later advanced service may answer with questions."""
-    server = including(Asking())
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": CAN,
-    }
-    request: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-    params: Json = {"name": name, "arguments": {}, "_meta": meta}
-    asked = await server.handle({**request, "params": params})
-    assert asked is not None
-    [key] = asked["result"]["inputRequests"]
-    answers = {key: {"action": "accept", "content": {"value": 3}}}
-    state = asked["result"]["requestState"]
-    answered = await server.handle(
-        {**request, "params": {**params, "inputResponses": answers, "requestState": state}}
-    )
-
-    assert answered is not None
-    assert answered["result"]["content"][0]["text"] == said
-
-
-@ASKED
-async def test_a_handler_asks_a_client_of_2025(name: str, said: str) -> None:
-    """B-15: and in the era of sessions by a request."""
-    info = {"name": "c", "version": "1"}
-    hello = {"protocolVersion": "2025-11-25", "capabilities": CAN, "clientInfo": info}
-    async with streams(including(Asking()), stateless=False, hello=hello) as client:
-        calling = asyncio.create_task(client.ask("tools/call", name=name, arguments={}))
-        asked = await hears(client)
-        answer = {"action": "accept", "content": {"value": 3}}
-        client.send({"id": asked["id"], "result": answer})
-        answered = await calling
-
-    assert asked["method"] == "elicitation/create"
-    assert answered["content"][0]["text"] == said
+@pytest.mark.parametrize("revision", [NEW, OLD])
+async def test_a_handler_asks(name: str, said: str, revision: str) -> None:
+    """B-15: the later advanced service may answer with questions; sessions are sent a request."""
+    async with Client(including(Asking()), revision, answers={"How many?": 3}) as client:
+        assert await client.call(name) == said
 
 
 # Custom first, then the marked method
@@ -666,10 +636,13 @@ async def test_a_list_that_is_the_same_for_all_is_public_and_not_kept() -> None:
 
 
 async def test_a_caller_can_use_only_what_it_sees() -> None:
-    server = including(PerCaller())
+    info = {"name": "Ada", "version": "1"}
+    async with Client(including(PerCaller()), info=info) as client:
+        assert await client.call("for_Ada") == "for_Ada"
+        with pytest.raises(McpError, match="for_Bob") as refusal:
+            await client.call("for_Bob")
 
-    assert await text(server, "for_None") == "for_None"
-    assert (await call(server, "for_Ada"))["code"] == -32602
+    assert refusal.value.code == -32602
 
 
 async def test_what_is_registered_comes_before_what_is_listed() -> None:
@@ -781,9 +754,10 @@ async def test_an_error_that_a_list_raises_for_the_client_reaches_it() -> None:
 async def test_an_object_can_tell_that_its_lists_have_changed() -> None:
     server = Server("s", version="1")
     inclusion = server.include(PerCaller())
-    async with streams(server, stateless=False) as client:
+    async with asking(server, OLD) as client:
+        await client.follow()
         inclusion.changed()
-        heard = {(await asyncio.wait_for(client.heard.get(), 15))["method"] for _ in range(3)}
+        heard = {await hears(client) for _ in range(3)}
 
     assert heard == {
         "notifications/tools/list_changed",

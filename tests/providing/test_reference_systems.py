@@ -7,9 +7,11 @@ from typing import Annotated, Any
 
 import pytest
 from annotated_types import Ge
-from tests.providing.clients import streams
+from tests.providing.clients import asking
 
 from toolhaft import Contents, Context, Header, ResourceError, Server
+from toolhaft.testing import Client
+from toolhaft.types.tools import ToolAnnotations
 
 ROOT = Path(__file__).parents[2]
 ROWS = [
@@ -41,7 +43,7 @@ def test_each_row_has_a_test_or_a_line_on_the_page() -> None:
 
 
 async def ask(server: Server, method: str, **params: Any) -> Json:
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         return await client.ask(method, **params)
 
 
@@ -70,16 +72,11 @@ async def test_a_title_is_sent_in_the_place_that_a_revision_has_for_it() -> None
     """L-18: only if it is given; up to 2025-03-26 among the hints."""
     server = Server("s", version="1")
     server.add_tool(lambda: "", name="x", title="The X")
-    request = {"jsonrpc": "2.0", "id": 1}
-    client = {"name": "c", "version": "1"}
-    older = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": client}
-    await server.handle({**request, "method": "initialize", "params": older})
-    await server.handle({"jsonrpc": "2.0", "method": "notifications/initialized"})
-    answer = await server.handle({**request, "method": "tools/list"})
+    async with Client(server, "2025-03-26") as client:
+        older = await client.tool("x")
 
     assert (await listed(server))["title"] == "The X"
-    assert answer is not None
-    assert answer["result"]["tools"][0]["annotations"] == {"title": "The X"}
+    assert older.annotations == ToolAnnotations(title="The X")
 
 
 async def test_parameters_are_inputs_and_the_return_annotation_is_the_output() -> None:

@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 import pytest
-from tests.providing.clients import CLIENTS, PATIENCE, Client, Connect, hears, streams
+from tests.providing.clients import CLIENTS, PATIENCE, Client, Connect, asking, hears
 
 from toolhaft import Context, Server, tool
 
@@ -36,7 +36,7 @@ async def tools(client: Client) -> list[str]:
 
 
 async def heard_methods(client: Client, count: int) -> set[str]:
-    return {(await hears(client))["method"] for _ in range(count)}
+    return {await hears(client) for _ in range(count)}
 
 
 @every_client
@@ -49,7 +49,7 @@ async def test_a_live_client_hears_of_a_tool_that_is_added(connect: Connect) -> 
         server.add_tool(subtract)
 
         assert before == ["add"]
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert await hears(client) == "notifications/tools/list_changed"
         assert await tools(client) == ["add", "subtract"]
 
 
@@ -62,9 +62,9 @@ async def test_many_changes_are_one_piece_of_news(connect: Connect) -> None:
             server.add_tool(add, name=f"add{number}")
         server.resource_updated("notes://one")
 
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
-        assert (await hears(client))["method"] == "notifications/resources/updated"
-        assert client.heard.empty()
+        assert await hears(client) == "notifications/tools/list_changed"
+        assert await hears(client) == "notifications/resources/updated"
+        assert client.heard.so_far() == []
 
 
 @every_client
@@ -75,7 +75,7 @@ async def test_a_change_from_another_thread_reaches_a_live_client(connect: Conne
         thread = threading.Thread(target=server.tools["add"].disable)
         thread.start()
 
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert await hears(client) == "notifications/tools/list_changed"
         assert await tools(client) == []
         thread.join()
 
@@ -111,7 +111,7 @@ async def test_a_tool_may_change_what_is_offered(connect: Connect) -> None:
         await client.follow()
         await client.ask("tools/call", name="grow", arguments={})
 
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert await hears(client) == "notifications/tools/list_changed"
         called = await client.ask("tools/call", name="subtract", arguments={"a": 3, "b": 1})
         assert called["content"] == [{"type": "text", "text": "2"}]
 
@@ -120,7 +120,7 @@ async def test_a_tool_may_change_what_is_offered(connect: Connect) -> None:
 
 
 async def listed(server: Server) -> list[dict[str, Any]]:
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         found: list[dict[str, Any]] = (await client.ask("tools/list"))["tools"]
         return found
 
@@ -130,7 +130,7 @@ async def names(server: Server) -> list[str]:
 
 
 async def call(server: Server, name: str, **arguments: Any) -> Any:
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         return await client.ask("tools/call", name=name, arguments=arguments)
 
 
@@ -261,7 +261,7 @@ async def test_resources_templates_and_prompts_have_handles_too() -> None:
     direct.update(lambda: "other", mime_type="text/markdown")
     template.update(description="Any note.")
     prompt.update(title="Greet")
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         read = await client.ask("resources/read", uri="notes://one")
         [shown] = (await client.ask("resources/templates/list"))["resourceTemplates"]
         [greeting] = (await client.ask("prompts/list"))["prompts"]
@@ -399,6 +399,6 @@ async def test_updates_from_several_threads_are_all_kept() -> None:
     handle.update(Slow(), title="Slow")
     thread.join()
 
-    async with streams(server, stateless=True) as client:
+    async with asking(server) as client:
         (found,) = (await client.ask("tools/list"))["tools"]
         assert (found["title"], found["description"]) == ("Slow", "Calculate.")
