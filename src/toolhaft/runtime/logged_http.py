@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from ..protocol.digests import digest
-from ..protocol.http import SESSION
+from ..protocol.head import SESSION
 from ..protocol.ports import Traffic
 from .endpoint import PAIR_SCOPE, Endpoint
 from .response import Event as Message

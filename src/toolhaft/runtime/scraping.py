@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias
 
 from ..errors import Unauthorized
-from ..protocol.http import Head, Refused, refused
+from ..protocol.head import Head
+from ..protocol.http import Refused, refused
 from .endpoint import Endpoint
 from .reading import TurnedAway
 from .response import Response, Scope
