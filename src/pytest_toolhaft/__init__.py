@@ -6,6 +6,7 @@ nothing.
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -17,9 +18,21 @@ _NOTHING = (
 )
 
 
+# As in `toolhaft.testing.contract`, which is not loaded for this. The environment, so that worker
+# processes hear of it too.
+_UPDATE = "TOOLHAFT_UPDATE_CONTRACT"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--toolhaft TARGET`."""
-    parser.getgroup("toolhaft").addoption(
+    """`--toolhaft TARGET` and `--update-contract`."""
+    group = parser.getgroup("toolhaft")
+    group.addoption(
+        "--update-contract",
+        action="store_true",
+        default=False,
+        help="write the contracts of servers as they are now",
+    )
+    group.addoption(
         "--toolhaft",
         metavar="TARGET",
         help="the server that the fixture mcp_client talks to, instead of the fixture `server`: a "
@@ -28,12 +41,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker is known."""
+    """The marker is known, and whether contracts are written anew."""
+    if config.getoption("--update-contract"):
+        os.environ[_UPDATE] = "1"
     config.addinivalue_line(
         "markers",
         "eras(*eras): the eras in which a test with the fixture mcp_client runs: 'handshake', "
         "'stateless', 'all' (every revision), or single revisions such as '2025-06-18'",
     )
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """A later run in the same process decides for itself."""
+    if config.getoption("--update-contract"):
+        os.environ.pop(_UPDATE, None)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

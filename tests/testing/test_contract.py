@@ -458,11 +458,10 @@ def test_a_tool_with_a_context_lists_no_context() -> None:
     assert list(contract["tools"]["tool"]["inputSchema"]["properties"]) == ["a"]
 
 
-# The plugin's hooks
+# The plugin
 
 
 def test_the_option_of_pytest_writes_the_file(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest("from toolhaft.testing.plugin_contract import *")
     pytester.makepyfile(
         """
         from toolhaft import Server

@@ -114,7 +114,7 @@ class Driver:
             self._fail(running, error)
             return
         is_here = get_ident() == self._thread
-        if type(outcome) is CoroutineType and is_here and len(calls) <= self._most_calls:
+        if isinstance(outcome, CoroutineType) and is_here and len(calls) <= self._most_calls:
             self.current = running  # which is what nearly all calls come to
             self._pump.start(running, outcome)
             return

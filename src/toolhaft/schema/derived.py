@@ -108,9 +108,8 @@ def object_schema(
         if default is not MISSING and default is not None:
             _put_default(member, default)
         members[name] = member
-    schema: Schema = {"type": "object"}
-    if members:
-        schema["properties"] = members
+    # Also if there are none: some models' interfaces refuse an object that does not say so.
+    schema: Schema = {"type": "object", "properties": members}
     if required:
         schema["required"] = list(required)
     schema["additionalProperties"] = False
