@@ -79,6 +79,8 @@ IMPORTED_LATER = {
     ("server.py", "handle", ".run"),
     ("offers.py", "_gate", ".runtime.gate"),
     ("options.py", "traffic_of", ".traffic"),
+    ("metrics.py", "table", ".exposition"),
+    ("metrics.py", "text", ".exposition"),
     ("server.py", "_lifespan", ".runtime.lifespan"),
 }
 
