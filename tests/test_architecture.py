@@ -94,6 +94,8 @@ IMPORTED_LATER = {
     ("offers.py", "_gate", ".runtime.gate"),
     ("offers.py", "_place", ".runtime.place"),
     ("options.py", "traffic_of", ".traffic"),
+    ("metrics.py", "table", ".exposition"),
+    ("metrics.py", "text", ".exposition"),
     ("server.py", "_lifespan", ".runtime.lifespan"),
 }
 

@@ -2,26 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
-from typing import NamedTuple
 
-from .measured import BOUNDS, NOTHING, Key, Measured
+from .measured import BOUNDS, NOTHING, Key, Measured, Page
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _LONGEST_NAME = 60
-
-
-class Page(NamedTuple):
-    """The metrics of one server, and what tells them from those of others."""
-
-    labels: Mapping[str, str]
-    measured: Mapping[Key, Measured]
-    notices: Mapping[str, int]
-
-
-def summary(total: Measured) -> str:
-    """All of it in a line."""
-    rate = 100 * total.error_rate
-    return f"MCP metrics: {total.calls} calls, {total.errors} errors ({rate:.1f}% error rate)"
 
 
 # For people
@@ -47,7 +32,7 @@ def table(measured: Mapping[Key, Measured], notices: Mapping[str, int]) -> str:
         ).rstrip()
         for row in [head, *rows]
     ]
-    return "\n".join([*lines, "", summary(sum(measured.values(), NOTHING)), ""])
+    return "\n".join([*lines, "", sum(measured.values(), NOTHING).summary, ""])
 
 
 def _row(name: str, each: Measured) -> tuple[str, ...]:

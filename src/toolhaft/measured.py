@@ -1,5 +1,6 @@
 """What metrics say of one thing: numbers up to a moment, and how they are added up."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -60,6 +61,12 @@ class Measured(Struct, frozen=True, kw_only=True):
                 return bound
         return float("inf")
 
+    @property
+    def summary(self) -> str:
+        """Calls and errors in a line."""
+        rate = 100 * self.error_rate
+        return f"MCP metrics: {self.calls} calls, {self.errors} errors ({rate:.1f}% error rate)"
+
     def __add__(self, other: "Measured") -> "Measured":
         return Measured(
             calls=self.calls + other.calls,
@@ -76,3 +83,11 @@ class Measured(Struct, frozen=True, kw_only=True):
 NOTHING: Final = Measured()
 # Requests by their method and by what they are about; None where that is nothing.
 Key = tuple[str, str | None]
+
+
+class Page(Struct, frozen=True):
+    """The metrics of one server, and what tells them from those of others."""
+
+    labels: Mapping[str, str]
+    measured: Mapping[Key, Measured]
+    notices: Mapping[str, int]

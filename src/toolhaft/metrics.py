@@ -11,14 +11,12 @@ number and its writing there is nothing at which Python would change to another 
 import sys
 import threading
 import weakref
-from bisect import bisect_left
 from collections import Counter as Tallied
 from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
 from typing import Final
 
-from .exposition import Page, exposition, summary, table
-from .measured import BOUNDS, NOTHING, Key, Measured
+from .measured import BOUNDS, NOTHING, Key, Measured, Page
 from .protocol.calls import Call, Calls, Fate, Subject
 from .protocol.revisions import ASKING, METHODS
 
@@ -57,7 +55,7 @@ class _Tally:
 
     def add(self, seconds: float, fate: Fate | None) -> None:
         """One more call."""
-        place = 0 if seconds <= _SHORTEST else bisect_left(BOUNDS, seconds)
+        place = 0 if seconds <= _SHORTEST else _place(seconds)
         self.seconds += seconds
         self.buckets[place] += 1
         if fate is not None:
@@ -123,7 +121,7 @@ class Metrics(Mapping[str, Measured]):
             tally = subject.tally = self._tally(call.method, subject.name)
         # `tally.add`, written out: nearly all calls come by here.
         tally.seconds += seconds
-        tally.buckets[0 if seconds <= _SHORTEST else bisect_left(BOUNDS, seconds)] += 1
+        tally.buckets[0 if seconds <= _SHORTEST else _place(seconds)] += 1
         if fate is not None:
             tally.note(fate)
         if subject.inner is not None and subject.counter is not None:
@@ -264,10 +262,12 @@ class Metrics(Mapping[str, Measured]):
 
     def summary(self) -> str:
         """All of it in a line."""
-        return summary(self.total)
+        return self.total.summary
 
     def table(self) -> str:
         """All of it for people."""
+        from .exposition import table  # noqa: PLC0415
+
         return table(self.measured(), self.notices())
 
     def show(self) -> None:
@@ -276,8 +276,18 @@ class Metrics(Mapping[str, Measured]):
 
     def text(self, **labels: str) -> str:
         """All of it as Prometheus reads it, each line with these labels, too."""
+        from .exposition import exposition  # noqa: PLC0415
+
         return exposition([self.page(**labels)])
 
     def page(self, **labels: str) -> Page:
         """All of it, for an exposition of several servers."""
         return Page({"server": self.name, **labels}, self.measured(), self.notices())
+
+
+def _place(seconds: float) -> int:
+    """The bucket of a duration. `bisect` is a library that is slow to load."""
+    for place, bound in enumerate(BOUNDS):
+        if seconds <= bound:
+            return place
+    return len(BOUNDS)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..exposition import Page, table
-from ..measured import BOUNDS, Key, Measured
+from ..exposition import table
+from ..measured import BOUNDS, Key, Measured, Page
 
 _REFUSED = 4
 _WRONG = 2
