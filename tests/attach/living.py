@@ -61,9 +61,13 @@ class Wire:
         self._socket.connect(path)
         self._file = self._socket.makefile("rb")
         self.first: Any = None
-        self.write(SERVE if first is None else first)
-        if first is None:
-            self.first = self.read()
+        try:
+            self.write(SERVE if first is None else first)
+            if first is None:
+                self.first = self.read()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> "Wire":
         return self

@@ -192,11 +192,12 @@ class Host:
     async def _meet(self, wire: socket.socket) -> None:
         """Hear what somebody wants, and give it."""
         try:
-            self._check_peer(wire)
             async with asyncio.timeout(_PATIENCE):
                 line, rest = await self._first_line(wire)
             if line is None:
                 return
+            # Not before it has spoken: who is cut off while it does, does not hear why.
+            self._check_peer(wire)
             wanted = self._understood(line)
             if wanted.ask == "serve":
                 await self._serve_client(wire, wanted, rest)
