@@ -2,18 +2,26 @@
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from toolhaft_bridge.places import SUFFIX, check_name, check_path, name_from, own_directory
 
 from .attachment import Attachment
+from .metrics import Metrics
 from .runtime.attaching import Host, unix_socket
 from .runtime.place import place_of
 from .runtime.service import Service
 
 
+class Measuring(Service, Protocol):
+    """A server, which can say what was asked of it."""
+
+    @property
+    def metrics(self) -> Metrics: ...
+
+
 def attached(
-    server: Service,
+    server: Measuring,
     name: str | None = None,
     *,
     socket: str | os.PathLike[str] | None = None,
@@ -35,7 +43,8 @@ def attached(
         given: str = os.fspath(socket)
         path = os.path.abspath(given)
     unix = unix_socket(check_path(path), name)
-    host = Host(server, unix, name=name, init=init, stop=stop, place=place)
+    answers = {"metrics": lambda: {"text": server.metrics.text()}}
+    host = Host(server, unix, name=name, init=init, stop=stop, place=place, answers=answers)
     host.start()
     return Attachment(name, path, host)
 

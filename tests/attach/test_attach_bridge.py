@@ -687,15 +687,19 @@ def test_the_end_of_a_process_is_recorded(program: Start, bridge: Start, tmp_pat
 # ps
 
 
-def ps(*words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "toolhaft", "ps", *words],
+def command(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "toolhaft", *words],
         capture_output=True,
         encoding="utf-8",
         timeout=30,
-        check=True,
+        check=False,
     )
-    assert done.stderr == ""
+
+
+def ps(*words: str) -> str:
+    done = command("ps", *words)
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
@@ -731,6 +735,32 @@ def test_ps_of_somebody_who_does_not_answer(program: Start) -> None:
     living.signal(signal.SIGCONT)
 
     assert "notes  (no answer within 2 s)" in said
+
+
+def test_metrics_of_a_process_by_its_name(dial: Dial) -> None:
+    server = Server("s")
+    server.add_tool(lambda: "here", name="look", description="Look.")
+    with server.attach("counted") as attached:
+        wire = dial(attached.socket)
+        wire.shake()
+        wire.tool(1, "look")
+        table = command("metrics", "counted")
+        listed = command("metrics", "counted", "--json")
+
+    assert (table.returncode, table.stderr) == (0, "")
+    assert "look" in table.stdout
+    [page] = json.loads(listed.stdout)
+    calls = {(each["method"], each.get("name")): each["calls"] for each in page["requests"]}
+    assert calls["tools/call", "look"] == 1
+
+
+def test_metrics_of_a_name_that_nobody_has() -> None:
+    with Server("s").attach("here"):
+        done = command("metrics", "there")
+
+    assert done.returncode == 4
+    assert done.stdout == ""
+    assert "no process named 'there' is attached; attached now: here." in done.stderr
 
 
 def test_nothing_of_a_client_reaches_another(dial: Dial) -> None:

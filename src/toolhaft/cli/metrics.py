@@ -1,7 +1,9 @@
-"""`toolhaft metrics WHERE`: what a running server was asked for, how often, how long it took."""
+"""`toolhaft metrics NAME|URL`: what a running server was asked for, how often, how long it took."""
 
 import argparse
+import contextlib
 import http.client
+import json
 import re
 import sys
 import urllib.error
@@ -10,6 +12,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
+
+from toolhaft_bridge.places import NotAttached, Refused, ask, connect, path_of, sockets
 
 from ..exposition import table
 from ..measured import BOUNDS, Key, Measured, Page
@@ -60,7 +64,24 @@ def text_of(where: str, headers: dict[str, str]) -> str:
         NoMetrics: nothing.
         ValueError: it is not a place.
     """
+    if (path := path_of(where)) is not None:
+        return _asked(where, path)
+    if re.fullmatch(r"[\w-]+", where):
+        known = ", ".join(name for name, _ in sockets()) or "none"
+        raise NoMetrics(
+            f"no process named {where!r} is attached; attached now: {known}. A server over HTTP is "
+            "named by its address, as in 127.0.0.1:8000"
+        )
     return _fetched(_url(where), headers)
+
+
+def _asked(name: str, path: str) -> str:
+    """What a process that is attached says."""
+    try:
+        with contextlib.closing(connect(path, _SECONDS)) as wire:
+            return str(json.loads(ask(wire, "metrics"))["text"])
+    except (OSError, NotAttached, Refused, ValueError, KeyError) as error:
+        raise NoMetrics(f"the process {name!r} does not say: {error}") from None
 
 
 def _url(where: str) -> str:

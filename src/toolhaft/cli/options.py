@@ -274,7 +274,10 @@ def _ps(parser: argparse.ArgumentParser) -> None:
 
 def _metrics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "where", metavar="URL", help="where a server runs with --metrics, as in 127.0.0.1:8000"
+        "where",
+        metavar="NAME|URL",
+        help="a process that is attached, as toolhaft ps names it; or where a server runs with "
+        "--metrics, as in 127.0.0.1:8000",
     )
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print the numbers as JSON")

@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -84,6 +84,7 @@ class Host:
         init: Hook | None,
         stop: Hook | None,
         place: Place | None,
+        answers: Mapping[str, Callable[[], dict[str, Any]]],
     ) -> None:
         self._service = service
         self._unix = unix
@@ -99,7 +100,7 @@ class Host:
         self._served = 0
         self._thread = threading.Thread(target=self._run, name="toolhaft-attached", daemon=True)
         # What a bridge can ask for, but for being served, which is more than one line.
-        self._answers: dict[str, Callable[[], dict[str, Any]]] = {"info": self._info}
+        self._answers: dict[str, Callable[[], dict[str, Any]]] = {"info": self._info, **answers}
         _hosts.add(self)
         _watch_forks()
 
