@@ -110,10 +110,9 @@ class Head(Mapping[str, str]):
     )
 
     def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
-        if type(fields) is not list:
-            fields = list(fields)
+        pairs: Fields = list(fields)
         # Servers give the names in lower case.
-        names, values = zip(*fields) if fields else _EMPTY  # noqa: B905 - they are pairs
+        names, values = zip(*pairs) if pairs else _EMPTY  # noqa: B905 - they are pairs
         layout = _layouts.get(names) or _lay_out(names)
         # How long they are, and are that no more than anybody needs?
         self.size = size = layout.size + len(b"".join(values))
@@ -121,10 +120,10 @@ class Head(Mapping[str, str]):
         # Those that came more than once.
         self.repeated = layout.repeated
         if layout.repeated:
-            fields = _joined(fields)
-            names, values = zip(*fields, strict=True)
+            pairs = _joined(pairs)
+            names, values = zip(*pairs, strict=True)
             layout = _lay_out(names)
-        self.fields = fields
+        self.fields = pairs
         self._raw: dict[bytes, bytes] | None = None
         self.layout = layout
         self.sent: Values = (*values, None)

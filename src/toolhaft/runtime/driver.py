@@ -46,6 +46,7 @@ log = logging.getLogger(__name__)
 Mask = Callable[[str, BaseException], str]
 
 _RESULT = (Wire, bytes)
+_COROUTINE: Any = CoroutineType
 _TOO_MANY = "too many calls at once; wait for some of them"
 
 
@@ -250,9 +251,9 @@ class Driver:
             self._fail(running, error)
             return
         is_here = get_ident() == self._thread
-        if type(outcome) is CoroutineType and is_here and len(calls) <= self._most_calls:
+        if type(outcome) is _COROUTINE and is_here and len(calls) <= self._most_calls:
             self.current = running  # which is what nearly all calls come to
-            self._pump.start(running, outcome)
+            self._pump.start(running, outcome)  # type: ignore[arg-type]
         elif isinstance(outcome, _RESULT):
             self._complete(running, outcome)
         elif isinstance(outcome, Blocking):
