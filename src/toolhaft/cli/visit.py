@@ -27,7 +27,6 @@ from .target import BadTarget, load
 WRONG_COMMAND = 2
 REFUSED = 4
 TOOL_FAILED = 5
-_INTERRUPTED = 128 + signal.SIGINT
 _NOBODY_READS = 128 + 13  # SIGPIPE, which not every system has
 
 
@@ -70,8 +69,6 @@ def conduct(options: argparse.Namespace, talk: Talk) -> int:
             sys.stdout = sys.stderr
         server = load(options.target)
     except (BadTarget, OSError) as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            return _INTERRUPTED
         return failed(WRONG_COMMAND, str(error))
     log_to_stderr()
     loop = asyncio.new_event_loop()

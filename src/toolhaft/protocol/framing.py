@@ -7,6 +7,7 @@ the limit is ever held.
 
 import re
 from collections import deque
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from ..patterns import pattern
@@ -15,8 +16,12 @@ FramingName: TypeAlias = Literal["auto", "lines", "content-length"]
 
 _HEADER = pattern(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
 _LENGTH = pattern(rb"content-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*", re.IGNORECASE)
+# So many bytes, which begin with one of these names or do not, tell which framing it is.
+_NAMES = (b"content-length", b"content-type")
+_WORD = len(b"content-length  :")
 # What may stand around a message on its line.
 _BLANK = b" \t\r"
+_AROUND = _BLANK + b"\n"
 _LONG = 4096
 # As much of a message that is skipped as is kept, to find its id in.
 _HEAD = 65536
@@ -39,7 +44,9 @@ class Framer:
 
     `frames` holds what is complete and not yet taken."""
 
-    __slots__ = ("_buffer", "_framing", "_limit", "_need", "_scanned", "_skipped", "frames")
+    __slots__ = (
+        "_buffer", "_framing", "_length", "_limit", "_need", "_scanned", "_skipped", "frames",
+    )  # fmt: skip
 
     def __init__(self, limit: int, framing: FramingName = "auto") -> None:
         self.frames: deque[Frame] = deque()
@@ -50,6 +57,8 @@ class Framer:
         self._scanned = 0
         # The start of a message that is being skipped, or None.
         self._skipped: bytes | None = None
+        # What the header says that is being read, or None.
+        self._length: int | None = None
         # How many bytes the body has whose header was read, or None.
         self._need: int | None = None
 
@@ -62,7 +71,11 @@ class Framer:
             and data[-1:] == b"\n"
             and len(data) <= self._limit
         ):
-            # Whole lines and nothing else, which is how clients write.
+            # Whole lines and nothing else, which is how clients write; mostly a single one.
+            if data.count(b"\n") == 1:
+                if line := data.strip(_AROUND):
+                    self.frames.append(line)
+                return
             for line in data.split(b"\n"):
                 if line := line.strip(_BLANK):
                     self.frames.append(line)
@@ -70,13 +83,14 @@ class Framer:
         self._buffer += data
         self._cut(at_end=not data)
 
-    def wrap(self, frames: list[bytes]) -> tuple[bytes, ...]:
-        """Frames as they go out, in pieces: a long one is not copied for the byte that ends it."""
+    def wrap(self, frames: Sequence[bytes]) -> tuple[bytes, bytes]:
+        """Frames as they go out, and what ends them: a long one is not copied for one byte."""
         if self._framing == "content-length":
-            return (b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames),)
-        if len(frames) == 1 and len(frames[0]) > _LONG:
-            return frames[0], b"\n"
-        return (b"\n".join((*frames, b"")),)
+            return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames), b""
+        if len(frames) != 1:
+            return b"\n".join((*frames, b"")), b""
+        frame = frames[0]
+        return (frame, b"\n") if len(frame) > _LONG else (frame + b"\n", b"")
 
     def _cut(self, *, at_end: bool) -> None:
         if self._framing == "auto" and not self._recognise(at_end=at_end):
@@ -93,11 +107,12 @@ class Framer:
         """Which framing is it? The first word tells, once enough of it is there."""
         blank = len(self._buffer) - len(self._buffer.lstrip())
         del self._buffer[:blank]
-        start = bytes(self._buffer[: len(b"content-length  :")])
+        start = bytes(self._buffer[:_WORD])
         if not start:
             return False
         word = start.split(b":")[0].rstrip().lower()
-        if b":" not in start and b"content-length".startswith(word) and not at_end:
+        may_go_on = b":" not in start and len(start) < _WORD and not at_end
+        if may_go_on and any(name.startswith(word) for name in _NAMES):
             return False
         self._framing = "content-length" if _HEADER.match(start) else "lines"
         return True
@@ -144,20 +159,16 @@ class Framer:
 
     def _read_header(self, *, at_end: bool) -> bool:
         """Read header lines up to the empty one. Lines that are no header are passed over."""
-        length: int | None = None
-        while True:
-            line = self._take_line(at_end=at_end)
-            if line is None:
-                if length is not None:  # the empty line has not come yet: begin again then
-                    self._buffer[:0] = b"Content-Length: %d\n" % length
-                    self._scanned = 0
-                return False
-            text = b"" if isinstance(line, TooLong) else line.strip()
-            if found := _LENGTH.fullmatch(text):
-                length = int(found.group(1))
-            elif not text and length is not None:
-                self._need = length
+        while (line := self._take_line(at_end=at_end)) is not None:
+            if isinstance(line, TooLong):
+                continue
+            line = line.strip()
+            if found := _LENGTH.fullmatch(line):
+                self._length = int(found.group(1))
+            elif not line and self._length is not None:
+                self._need, self._length = self._length, None
                 return True
+        return False
 
     def _skip_body(self, need: int) -> Frame | None:
         if self._skipped is None:

@@ -103,7 +103,7 @@ class Peer:
             try:
                 return self._call(id_, method, decoded.params, principal, head)
             except McpError as error:
-                return Reply(failure(id_, error), error)
+                return Reply(failure(id_, error), error, method)
         if type(decoded) is Fault:
             return _fault(decoded)
         return self._batch(cast(list[Raw], decoded), principal)

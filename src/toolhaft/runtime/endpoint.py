@@ -28,7 +28,7 @@ from ..protocol.http import (
 from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
-from .driver import Driver, Running
+from .driver import Driver
 from .listening import Listening
 from .pair import Pair
 from .patience import Patience, Stalled
@@ -37,6 +37,7 @@ from .reading import ClientIsGone, TurnedAway
 from .refusals import missing_session, unknown_session
 from .relay import Relay, Told
 from .response import Receive, Response, Scope, Send
+from .running import Running
 from .service import Service
 from .sessions import Live, Sessions
 
@@ -78,6 +79,7 @@ class Endpoint:
             mask=service.mask,
             answer_seconds=limits.answer_seconds,
             store=store,
+            counter=service.metrics,
         )
         self._answering = Answering(self._driver, store, limits, self._save)
         self._listening = Listening(self._driver, self._answering, self._all, store, limits)
@@ -157,6 +159,12 @@ class Endpoint:
             response.headers += cors(head["origin"])
         if self._ending:
             raise TurnedAway(refused(503, _ENDS, retry_after="1", connection="close"))
+
+    async def vouch(self, head: Head, response: Response) -> None:
+        """Raise what turns a request away, if it may not come in."""
+        self._admit(head, response)
+        await self._principal(head, response)
+        self._patience.end(response.task)
 
     async def _serve(self, scope: Scope, head: Head, response: Response, receive: Receive) -> None:
         self._admit(head, response)

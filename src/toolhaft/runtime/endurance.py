@@ -25,3 +25,7 @@ def run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[Any]") -
             if main.done():
                 raise
             log.error("a tool has stopped the event loop; the server goes on")
+        except Exception as error:  # out of a signal's handler, which may run anywhere
+            if main.done():
+                raise
+            log.error("a signal's handler raised %s; the server goes on", type(error).__name__)

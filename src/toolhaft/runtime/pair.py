@@ -65,7 +65,11 @@ class Pair:
         name = secrets.token_urlsafe(32)
         try:
             async with connected(
-                self._service, reply.send, drained=reply.drained, throttle=reply.throttle
+                self._service,
+                reply.send,
+                drained=reply.drained,
+                throttle=reply.throttle,
+                full=lambda: reply.is_full,
             ) as connection:
                 self._open[name] = (connection, reply, principal)
                 await response.begin()

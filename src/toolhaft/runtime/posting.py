@@ -22,8 +22,8 @@ from ..protocol.http import Refused, SessionMode, refused, status_of
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
 from .answering import Answering
-from .connection import Array
-from .driver import Driver, Running
+from .connection import Array, counted
+from .driver import Driver
 from .line import Line
 from .listening import Listening
 from .patience import Task
@@ -33,6 +33,7 @@ from .refusals import missing_session, no_session_for, too_busy, unknown_session
 from .relay import Relay
 from .reply import Reply
 from .response import JSON, Receive, Response
+from .running import Running
 from .sessions import Full, Live, Sessions
 
 # After these a session is not what it was; all but the first, of which there may be too many.
@@ -196,6 +197,7 @@ class Posting:
         response: Response,
         receive: Receive,
     ) -> None:
+        counted(event, self._driver.counter)
         if isinstance(event, events.Reply):
             status = status_of(event.error, stateless=head.stateless, by_protocol=True)
             await response.json(status, event.frame)
@@ -227,6 +229,7 @@ class Posting:
         if len(self._calls) >= self._most or (
             live is not None and live.calls >= self._limits.calls
         ):
+            self._driver.counter.refused(call.method)
             raise TurnedAway(too_busy(call.id))
         if call.method == "subscriptions/listen":
             self._listening.check_room(call.id)
@@ -311,6 +314,7 @@ class Posting:
         array = Array(len(batch.events), reply)
         asked = Asked(self._driver, [], stateless=False)
         for event in batch.events:
+            counted(event, self._driver.counter)
             if isinstance(event, Running):
                 self._start(event, live, head, array, response.task)
                 asked.keys.append(event.key)

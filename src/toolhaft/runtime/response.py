@@ -52,6 +52,14 @@ class Response(Struct, eq=False):
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
 
+    async def text(self, body: bytes, kind: str) -> None:
+        """The whole of it, for people and for tools."""
+        headers = [(b"content-type", kind.encode()), (b"content-length", b"%d" % len(body))]
+        self.begun = self.ended = True
+        start = {"type": "http.response.start", "status": 200, "headers": headers + self.headers}
+        await self.send(start)
+        await self.send({"type": "http.response.body", "body": body})
+
     async def empty(self, status: int) -> None:
         """A status, and nothing more to say."""
         length = [] if status == 204 else [(b"content-length", b"0")]

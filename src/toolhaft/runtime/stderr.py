@@ -51,7 +51,9 @@ class Drain:
         while True:
             text, error = self._texts.get()
             lost, self._lost = self._lost, 0
-            with contextlib.suppress(OSError, ValueError):  # stderr is closed
+            with contextlib.suppress(
+                Exception
+            ):  # it is closed, or what a tool has put in its place
                 sys.stderr.write(text + (f"({lost} lines were lost)\n" if lost else ""))
                 sys.stderr.write("" if error is None else _told(error))
                 sys.stderr.flush()
