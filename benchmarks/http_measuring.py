@@ -10,11 +10,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 import msgspec
 from http_workloads import (
@@ -266,22 +266,37 @@ MEASURES: dict[type[Workload], Measure] = {
 }
 
 
-def run_http_stage(
-    load: Path,
-    contender: Contender,
-    *,
-    stage: HttpStage,
-    wanted: tuple[Workload, ...],
-    seconds: float,
-) -> Measured:
-    """Start the contender's server once and measure what is wanted of the stage."""
-    samples: dict[Workload, Sample] = {}
-    try:
-        with serving(contender, stage.answer) as server:
-            for workload in stage.workloads:
-                if workload in wanted:
-                    measure = MEASURES[type(workload)]
-                    samples[workload] = measure(server, workload, load=load, seconds=seconds)
-    except CannotMeasure as why:
-        return Measured(samples, str(why))
-    return Measured(samples)
+class HttpTurns:
+    """The servers of a stage, all of them up at once, so that they can take turns at short
+    intervals: on a shared machine the next second may be half as fast as this one."""
+
+    def __init__(self, load: Path, stage: HttpStage) -> None:
+        self._load = load
+        self._stage = stage
+        self._open = ExitStack()
+        self._servers: dict[str, Serving] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        with suppress(CannotMeasure):  # they were told of it when it happened
+            self._open.close()
+
+    def start(self, contender: Contender) -> Measured:
+        """Start a contender's server."""
+        try:
+            server = self._open.enter_context(serving(contender, self._stage.answer))
+        except CannotMeasure as why:
+            return Measured({}, str(why))
+        self._servers[contender.name] = server
+        return Measured({})
+
+    def measure(self, contender: Contender, workload: Workload, *, seconds: float) -> Measured:
+        """One turn of a contender."""
+        server = self._servers[contender.name]
+        try:
+            sample = MEASURES[type(workload)](server, workload, load=self._load, seconds=seconds)
+        except (CannotMeasure, OSError, HTTPException) as why:
+            return Measured({}, str(why) or repr(why))
+        return Measured({workload: sample})

@@ -28,7 +28,8 @@ NOTE_ON_STDIO = (
     "the server's CPU time per call in µs, beside the import the time in all."
 )
 NOTE_ON_HTTP = (
-    "Medians, all but limit-granian on uvicorn. In brackets: the server's CPU time per call in µs."
+    "Of calls the better quartile, else medians; all but limit-granian on uvicorn. In brackets: "
+    "the server's CPU time per call in µs."
 )
 
 

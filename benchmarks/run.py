@@ -19,8 +19,8 @@ from pathlib import Path
 
 import report
 from chart import as_svg
-from http_measuring import HTTP_CONTENDERS, run_http_stage
-from http_workloads import HTTP_STAGES, HttpStage
+from http_measuring import HTTP_CONTENDERS, HttpTurns
+from http_workloads import HTTP_STAGES, HttpCalls, HttpStage
 from measuring import (
     CONTENDERS,
     CannotMeasure,
@@ -51,8 +51,10 @@ class Effort:
 
 FULL = Effort(rounds=5, seconds=0.4, allowance=20, everything=True)
 QUICK = Effort(rounds=2, seconds=0.2, allowance=6, everything=False)
-FULL_HTTP = Effort(rounds=4, seconds=0.3, allowance=9, everything=True)
-QUICK_HTTP = Effort(rounds=2, seconds=0.15, allowance=3, everything=False)
+FULL_HTTP = Effort(rounds=4, seconds=0.48, allowance=40, everything=True)
+QUICK_HTTP = Effort(rounds=2, seconds=0.24, allowance=15, everything=False)
+# In so many parts a workload over HTTP is done in each round; contenders take turns at each.
+TURNS = 4
 
 
 class Run:
@@ -78,9 +80,7 @@ class Run:
     def _measure_round(self, number: int, progress: str) -> None:
         raise NotImplementedError
 
-    def _measure_stage(
-        self, stage: Stage | HttpStage, run: Callable[..., Measured], *, progress: str
-    ) -> None:
+    def _measure_stage(self, stage: Stage, run: Callable[..., Measured], *, progress: str) -> None:
         """Let the contenders take turns in a stage, if any of it is wanted."""
         if not set(stage.workloads) & set(self.wanted):
             return
@@ -93,16 +93,18 @@ class Run:
             )
             self._attempt((stage.name, contender.name), measure)
 
-    def _attempt(self, key: tuple[str, str], measure: Callable[[], Measured]) -> None:
-        """Measure, unless that failed before or the contender has used up its time for it."""
+    def _attempt(self, key: tuple[str, str], measure: Callable[[], Measured]) -> bool:
+        """Measure, unless that failed before or the contender has used up its time for it. Has it
+        been done?"""
         if key in self.results.failures or self._spent[key] > self.effort.allowance:
-            return
+            return False
         start = time.monotonic()
         measured = measure()
         self._spent[key] += time.monotonic() - start
         self.results.add(key[1], measured.samples)
         if measured.failure is not None:
             self.results.failures[key] = measured.failure
+        return measured.failure is None
 
 
 class StdioRun(Run):
@@ -126,10 +128,31 @@ class HttpRun(Run):
     part = HTTP
 
     def _measure_round(self, number: int, progress: str) -> None:
-        run = partial(run_http_stage, build_load("http_load"))
+        load = build_load("http_load")
         for stage in HTTP_STAGES:
-            if number <= stage.rounds:
-                self._measure_stage(stage, run, progress=progress)
+            wanted = [workload for workload in stage.workloads if workload in self.wanted]
+            if number <= stage.rounds and wanted:
+                with HttpTurns(load, stage) as turns:
+                    self._take_turns(turns, stage, wanted, progress=f"{progress}: {stage.name}")
+
+    def _take_turns(
+        self, turns: HttpTurns, stage: HttpStage, wanted: list[Workload], *, progress: str
+    ) -> None:
+        able = []
+        for contender in self.contenders:
+            spared = contender.name in stage.slow_for and not self.effort.everything
+            key = (stage.name, contender.name)
+            if not spared and self._attempt(key, partial(turns.start, contender)):
+                able.append(contender)
+        for workload in wanted:
+            several = TURNS if type(workload) is HttpCalls else 1
+            for turn in range(several):
+                # To and fro, so that none is always the one after the slowest.
+                for contender in able if turn % 2 == 0 else reversed(able):
+                    show_progress(f"{progress}, {contender.name}")
+                    seconds = self.effort.seconds / several
+                    measure = partial(turns.measure, contender, workload, seconds=seconds)
+                    self._attempt((stage.name, contender.name), measure)
 
 
 def show_progress(line: str) -> None:

@@ -50,6 +50,7 @@ _encode = msgspec.json.Encoder().encode
 
 _BASE = len(b'{"jsonrpc":"2.0","method":""}')
 _ID, _PARAMS = len(b',"id":'), len(b',"params":')
+_CALL = _BASE + _ID + _PARAMS
 
 # CPython refuses to convert longer numbers, and so do we, wherever they stand.
 _LONGEST_NUMBER = 4300
@@ -77,13 +78,16 @@ def decode(data: bytes) -> Decoded | list[Raw]:
     id_, method, params = message.id, message.method, message.params
     if method is UNSET:
         return _diagnose(data, message)
-    size = _BASE + len(method)
-    if type(id_) is int:
-        size += _ID + len(str(id_))
-    elif type(id_) is str:
-        size += _ID + 2 + len(id_)
-    if params is not UNSET:
-        size += _PARAMS + len(params)
+    if type(id_) is int and params is not UNSET:
+        size = _CALL + len(method) + len(str(id_)) + len(params)
+    else:
+        size = _BASE + len(method)
+        if type(id_) is int:
+            size += _ID + len(str(id_))
+        elif type(id_) is str:
+            size += _ID + 2 + len(id_)
+        if params is not UNSET:
+            size += _PARAMS + len(params)
     if (
         size == len(data)
         and data.isascii()

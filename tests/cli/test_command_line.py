@@ -15,8 +15,8 @@ import pytest
 from tests.cli.commands import toolhaft, write_server
 
 REVISIONS = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
-COMMANDS = ["run", "list", "call", "read", "prompt", "check", "contract", "metrics"]
-COMMANDS += ["install", "uninstall", "clients", "attach", "ps"]
+COMMANDS = ["run", "list", "call", "read", "prompt", "check", "contract"]
+COMMANDS += ["install", "uninstall", "clients", "attach", "ps", "metrics"]
 PATIENCE = 20.0
 
 ALL = """

@@ -110,7 +110,7 @@ class Head(Mapping[str, str]):
     )
 
     def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
-        pairs = fields if isinstance(fields, list) else list(fields)
+        pairs: Fields = list(fields)
         # Servers give the names in lower case.
         names, values = zip(*pairs) if pairs else _EMPTY  # noqa: B905 - they are pairs
         layout = _layouts.get(names) or _lay_out(names)

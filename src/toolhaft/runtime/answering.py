@@ -61,7 +61,7 @@ class Answering:
             await self._save(live)
         final = reply.final
         if reply.frames:
-            frames = reply.take()
+            frames = reply.rest()
             if final is not None:
                 frames.append(final)
             if live is None:

@@ -44,6 +44,7 @@ log = logging.getLogger(__name__)
 
 Mask = Callable[[str, BaseException], str]
 
+_COROUTINE: Any = CoroutineType
 _TOO_MANY = "too many calls at once; wait for some of them"
 
 
@@ -114,9 +115,9 @@ class Driver:
             self._fail(running, error)
             return
         is_here = get_ident() == self._thread
-        if isinstance(outcome, CoroutineType) and is_here and len(calls) <= self._most_calls:
+        if type(outcome) is _COROUTINE and is_here and len(calls) <= self._most_calls:
             self.current = running  # which is what nearly all calls come to
-            self._pump.start(running, outcome)
+            self._pump.start(running, outcome)  # type: ignore[arg-type]
             return
         if isinstance(outcome, RESULT):
             self._complete(running, outcome)

@@ -125,7 +125,11 @@ class Posting:
         if type(event) is not Running:
             await self._other(event, body, live, head, response, receive)
             return
-        if live is not None or event.method in _SPECIAL or len(self._calls) >= self._most:
+        if (
+            len(self._calls) >= self._most
+            or event.method in _SPECIAL
+            or (live is not None and live.calls)
+        ):
             self._check(event, live)
         reply = Reply(self._loop, self._thread, self._high)
         self._start(event, live, head, reply, response.task)
@@ -137,7 +141,11 @@ class Posting:
             or opens
             or (live is not None and live.session.changed)
         ):
-            await self._go_on(event, peer, live, reply, response, receive)
+            if reply.over and not opens:
+                stateless = not event.caller.revision.handshake
+                await self._answering.at_once(reply, response, live, stateless=stateless)
+            else:
+                await self._go_on(event, peer, live, reply, response, receive)
             return
         # `Response.json`, written out: nearly all answers are given here.
         response.begun = response.ended = True
@@ -248,14 +256,11 @@ class Posting:
         response: Response,
         receive: Receive,
     ) -> None:
-        """Whatever is left to do of a call that has begun."""
-        stateless = not call.caller.revision.handshake
+        """A call that has begun and has to wait, or a handshake."""
         if live is None and call.method == "initialize":
             await self._open(peer, reply, response)
-        elif reply.over:
-            await self._answering.at_once(reply, response, live, stateless=stateless)
         else:
-            asked = Asked(self._driver, [call.key], stateless=stateless)
+            asked = Asked(self._driver, [call.key], stateless=not call.caller.revision.handshake)
             listens = call.method == "subscriptions/listen"
             with self._listening.counted() if listens else contextlib.nullcontext():
                 await self._answer(asked, reply, response, receive, live)

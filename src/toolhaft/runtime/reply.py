@@ -140,6 +140,14 @@ class Reply(Struct, eq=False):
                 self._make_room()
         return taken
 
+    def rest(self) -> list[bytes]:
+        """The messages of a call that is over: there will be no more."""
+        frames, self.frames = self.frames, []
+        self._size = 0
+        if self._room is not None or self._roomy is not None:
+            self._make_room()
+        return frames
+
     def leave(self) -> None:
         """The client is gone. What comes now is kept only if it may come back."""
         self.gone = True

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ..protocol.head import Fields
 from ..protocol.http import Refused
-from ..protocol.sse import HEADERS
+from ..protocol.sse import FINISHED, HEADERS
 from .patience import Patience, Task
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -75,7 +75,7 @@ class Response(Struct, eq=False):
 
     async def events(self, text: bytes) -> None:
         """A stream that is over as soon as it begins."""
-        headers = [*HEADERS, (b"content-length", b"%d" % len(text)), *self.headers]
+        headers = [*FINISHED, (b"content-length", b"%d" % len(text)), *self.headers]
         self.begun = self.ended = True
         await self.send({"type": "http.response.start", "status": 200, "headers": headers})
         await self.send({"type": "http.response.body", "body": text})
