@@ -63,6 +63,8 @@ static struct {
     int input;
     int output;
     clockid_t cpu_clock;
+    pid_t beside; /* a process that does the work of the server, or 0 */
+    clockid_t beside_clock;
     double started;
     double start_seconds;
     long rss_after_start;
@@ -230,6 +232,17 @@ static void start_server(char **command) {
     fcntl(server.output, F_SETFL, O_NONBLOCK);
     if (clock_getcpuclockid(server.pid, &server.cpu_clock) != 0)
         fail("the server's CPU time cannot be read");
+    const char *beside = getenv("BENCH_BESIDE");
+    if (beside) {
+        server.beside = (pid_t)atoi(beside);
+        if (clock_getcpuclockid(server.beside, &server.beside_clock) != 0)
+            fail("the CPU time of the process behind the server cannot be read");
+    }
+}
+
+static double cpu_of_server(void) {
+    double cpu = seconds_of(server.cpu_clock);
+    return server.beside ? cpu + seconds_of(server.beside_clock) : cpu;
 }
 
 /* ---- reading and writing ---- */
@@ -344,7 +357,7 @@ static long take_answers(struct phase *phase, long first_id, double *size) {
 static void call_repeatedly(struct phase *phase, long max_calls, double seconds) {
     long sent = 0, done = 0, first_id = next_id;
     double size = 0;
-    double cpu = seconds_of(server.cpu_clock), start = now();
+    double cpu = cpu_of_server(), start = now();
     for (;;) {
         bool more = now() - start < seconds;
         for (; (more || sent == 0) && sent < max_calls && sent - done < phase->in_flight; sent++)
@@ -355,7 +368,7 @@ static void call_repeatedly(struct phase *phase, long max_calls, double seconds)
         done += take_answers(phase, first_id, &size);
     }
     phase->wall = now() - start;
-    phase->cpu = seconds_of(server.cpu_clock) - cpu;
+    phase->cpu = cpu_of_server() - cpu;
     phase->calls = done;
     phase->bytes_per_answer = size / (double)done;
 }
@@ -371,6 +384,8 @@ static void greet(void) {
 
 static void run_phase(struct phase *phase, const cpu_set_t *allowed) {
     place(server.pid, phase->on_one_core, allowed);
+    if (server.beside)
+        place(server.beside, phase->on_one_core, allowed);
     long warm_calls = (long)((double)phase->max_calls * WARM_UP);
     if (warm_calls > 0)
         call_repeatedly(phase, warm_calls, phase->seconds * WARM_UP);

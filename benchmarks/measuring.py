@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,9 +48,34 @@ class Contender:
     def script(self) -> Path:
         return HERE / "contenders" / f"{self.name}_server.py"
 
+    @contextmanager
+    def ready(self, environment: dict[str, str]) -> Iterator[tuple[list[str], dict[str, str]]]:
+        """The command that load.c starts, and its environment."""
+        yield [sys.executable, str(self.script)], environment
+
+
+class Bridged(Contender):
+    """toolhaft in a process that runs already. What is started is the bridge to it."""
+
+    @contextmanager
+    def ready(self, environment: dict[str, str]) -> Iterator[tuple[list[str], dict[str, str]]]:
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            socket = f"{folder}/bench"
+            command = [sys.executable, str(self.script), socket]
+            with subprocess.Popen(
+                command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            ) as attached:
+                assert attached.stdout is not None
+                attached.stdout.readline()
+                code = "import sys; from toolhaft_bridge.command import main; sys.exit(main())"
+                bridge = [sys.executable, "-c", code, "attach", "--socket", socket]
+                yield bridge, {**environment, "BENCH_BESIDE": str(attached.pid)}
+                attached.kill()
+
 
 CONTENDERS = (
     Contender("toolhaft", "from toolhaft import Server"),
+    Bridged("bridge", "import toolhaft_bridge.command"),
     Contender("mcp", "from mcp.server import MCPServer"),
     Contender("fastmcp", "from fastmcp import FastMCP"),
     Contender("limit", "import msgspec"),
@@ -126,15 +153,17 @@ def run_stage(
     seconds: float,
 ) -> Measured:
     """Start the contender's server once and measure what is wanted of the stage."""
-    command = [str(load), sys.executable, str(contender.script)]
-    with tempfile.TemporaryFile("w+", errors="replace") as complaints:
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as complaints,
+        contender.ready(environment(stage.fillers)) as (command, surroundings),
+    ):
         ended = subprocess.run(
-            command,
+            [str(load), *command],
             input=plan(stage, wanted, seconds=seconds, deadline=STAGE_DEADLINE),
             stdout=subprocess.PIPE,
             stderr=complaints,
             text=True,
-            env=environment(stage.fillers),
+            env=surroundings,
             timeout=STAGE_DEADLINE + 10,
             check=False,
         )

@@ -1,4 +1,4 @@
-"""Tables for the terminal and for RESULTS.md: both read Markdown."""
+"""Tables for the terminal, for RESULTS.md and for the documentation: all read Markdown."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from footprint import footprints
 from results import HTTP, Results, Target
 from workloads import Workload
 
@@ -18,6 +19,9 @@ LIMIT = "limit"
 # Whose version says most about a contender that is not a package itself.
 PACKAGE_BELOW = {LIMIT: "msgspec", "limit-granian": "granian"}
 SERVED_BY = ("uvicorn", "uvloop", "httptools")
+
+# Between these, a page holds what the last recorded run has measured.
+BEGIN, END = "<!-- measured -->", "<!-- end of what was measured -->"
 
 NOTE_ON_STDIO = (
     "Medians; of start and import, which happen once, the shortest. In brackets: beside calls/s "
@@ -131,6 +135,26 @@ def as_markdown(parts: list[Results], facts: dict[str, str]) -> str:
     if failed := [line for results in parts for line in failures(results)]:
         text.append("## Failed\n\n" + "\n".join(f"- {line}" for line in failed))
     return "\n\n".join(text) + "\n"
+
+
+def as_page(page: str, parts: list[Results], facts: dict[str, str]) -> str:
+    """The page of the documentation with the figures of this run between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    measured = [f"{facts['Date']}, {facts['Machine']}; {facts['Packages']}. {facts['Command']}."]
+    for results in parts:
+        where = results.part.where
+        if BASELINE in results.contenders:
+            measured.append(f"## Times better than {BASELINE}{where}\n\n{ratios_table(results)}")
+        if SUBJECT in results.contenders:
+            measured.append(f"## Targets{where}\n\n{targets_table(results)}")
+    measured.append(f"## What is installed\n\n{footprint_table()}")
+    return before + BEGIN + "\n" + "\n\n".join(measured) + "\n" + END + after
+
+
+def footprint_table() -> str:
+    rows = [[each.install, str(each.packages), number(each.megabytes)] for each in footprints()]
+    return table(["", "packages", "MB without bytecode"], rows)
 
 
 def machine() -> str:

@@ -112,6 +112,14 @@ class Target:
         return "FAIL" if low or high else "PASS"
 
 
+def bridge_start(results: Results) -> float | None:
+    return results.figure(WORKLOAD_OF["start"], "bridge")
+
+
+def share_by_bridge(name: str) -> Reading:
+    return lambda results: results.times_better(WORKLOAD_OF[name], "bridge", "toolhaft")
+
+
 TARGETS = (
     Target("call, one by one: rate", "times mcp", rate_to_mcp("call"), at_least=20),
     Target("call, one by one: CPU per call", "times limit", cpu_to_limit("call"), at_most=3),
@@ -129,6 +137,11 @@ TARGETS = (
         cpu_growth("tools-10", "tools-5000"),
         at_most=1.1,
     ),
+    Target("through a bridge, one by one", "times direct", share_by_bridge("call"), at_least=0.6),
+    Target(
+        "through a bridge, 64 in flight", "times direct", share_by_bridge("call-64"), at_least=0.6
+    ),
+    Target("start of a bridge to first answer", "ms", bridge_start, at_most=60),
 )
 
 

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import report
+from chart import as_svg
 from http_measuring import HTTP_CONTENDERS, run_http_stage
 from http_workloads import HTTP_STAGES, HttpStage
 from measuring import (
@@ -35,6 +36,7 @@ from results import HTTP, STDIO, Part, Results
 from workloads import IMPORT, STAGES, Stage, Workload, matching
 
 RESULTS_FILE = Path(__file__).resolve().parent / "RESULTS.md"
+PAGE_FILE = RESULTS_FILE.parents[1] / "docs" / "performance.md"
 
 
 @dataclass(frozen=True)
@@ -184,9 +186,13 @@ def arguments() -> argparse.Namespace:
         help="who takes part, separated by commas (default: %(default)s)",
     )
     parser.add_argument(
-        "--write", action="store_true", help=f"also record the run in {RESULTS_FILE.name}"
+        "--write",
+        action="store_true",
+        help=f"also record the run, in {RESULTS_FILE.name} and in docs/{PAGE_FILE.name}",
     )
     given = parser.parse_args()
+    if given.write and (given.stdio or given.http or given.only):
+        parser.error("only a whole run can be recorded: leave out --stdio, --http and --only")
     given.contenders = given.contenders.split(",")
     for name in given.contenders:
         if name not in names:
@@ -237,6 +243,8 @@ def record(parts: list[Results], efforts: list[Effort]) -> None:
         "Load": "; ".join(loads),
     }
     RESULTS_FILE.write_text(report.as_markdown(parts, facts))
+    PAGE_FILE.write_text(report.as_page(PAGE_FILE.read_text(), parts, facts))
+    PAGE_FILE.with_suffix(".svg").write_text(as_svg(parts))
 
 
 def main() -> int:

@@ -13,10 +13,11 @@ from types import ModuleType
 from typing import Annotated, Any
 
 import pytest
+from tests.asking import outcome
 from tests.http.asgi import Client, SessionClient, StatelessClient, lifespan, request
 
 from toolhaft import Declined, Depends, Limits, Listener, Server
-from toolhaft.testing import in_both_eras, play
+from toolhaft.testing import SyncClient, in_both_eras, play
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "docs/examples").glob("*.py"))
@@ -26,10 +27,6 @@ PAGES = [
     ROOT / "changelog.d/README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-ENVELOPE = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
 # An example stands under a comment that names its file.
 _SHOWN = re.compile(r"^<!-- (\S+) -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(r"^```python", re.MULTILINE)
@@ -104,10 +101,7 @@ class Asking:
         self.server = load(name).server
 
     async def ask(self, method: str, **params: Any) -> Json:
-        request = {"jsonrpc": "2.0", "id": 1, "method": method}
-        answer = await self.server.handle({**request, "params": {**params, "_meta": ENVELOPE}})
-        outcome: Json = answer["result"] if "result" in answer else answer["error"]
-        return outcome
+        return await outcome(self.server, method, **params)
 
     async def call(self, tool: str, **arguments: Any) -> Json:
         return await self.ask("tools/call", name=tool, arguments=arguments)
@@ -139,22 +133,12 @@ NAMES = {"http_listener": ":clock"}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_each_example_serves(path: Path) -> None:
-    request = {"jsonrpc": "2.0", "id": 1, "method": "server/discover"}
-    line = json.dumps({**request, "params": {"_meta": ENVELOPE}}) + "\n"
+def test_each_example_serves(path: Path, tmp_path: Path) -> None:
+    target = str(path) + NAMES.get(path.stem, "")
+    with SyncClient.stdio(["toolhaft", "run", target], timeout=40) as client:
+        assert client.revision == "2026-07-28"
 
-    served = subprocess.run(
-        [sys.executable, "-m", "toolhaft", "run", str(path) + NAMES.get(path.stem, "")],
-        input=line,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=30,
-        check=False,
-    )
-
-    assert (served.returncode, served.stderr) == (0, "")
-    [answer] = map(json.loads, served.stdout.splitlines())
-    assert answer["result"]["supportedVersions"][0] == "2026-07-28"
+    assert client.stderr == ""
 
 
 async def test_first() -> None:
@@ -341,6 +325,45 @@ async def test_advanced() -> None:
     assert (await crypto.call("hash", text="a", algorithm="crc"))["isError"]
 
 
+async def test_handlers() -> None:
+    kitchen = Asking("handlers")
+    several = await kitchen.call("cook", dish="menu")
+    refused = await kitchen.call("cook", dish="fugu")
+
+    assert await kitchen.text("cook", dish="soup") == "from the pot"
+    assert [each["text"] for each in several["content"]] == ["soup", "salad"]
+    assert [each["text"] for each in refused["content"]] == ["not today", "and not tomorrow"]
+    assert refused["isError"]
+    assert await kitchen.text("cook", dish="ice") == "the freezer is broken"
+    assert await kitchen.call("cook", dish="") == {"code": -32602, "message": "a dish has a name"}
+    assert (await kitchen.call("cook", dish="nothing"))["content"] == []
+    assert await kitchen.text("cook", dish="rice") == "rice, freshly made"
+
+
+async def test_per_caller() -> None:
+    projects = Asking("per_caller")
+    listed = await projects.ask("tools/list")
+    completed = await projects.ask(
+        "completion/complete",
+        ref={"type": "ref/prompt", "name": "review"},
+        argument={"name": "project", "value": "d"},
+    )
+    template = await projects.ask(
+        "completion/complete",
+        ref={"type": "ref/resource", "uri": "project://{name}/readme"},
+        argument={"name": "name", "value": ""},
+    )
+    templates = await projects.ask("resources/templates/list")
+
+    assert [each["name"] for each in listed["tools"]] == ["build_demo"]
+    assert (listed["cacheScope"], templates["cacheScope"]) == ("private", "public")
+    assert await projects.text("build_demo") == "demo is built"
+    assert (await projects.call("build_engine"))["code"] == -32602
+    assert completed["completion"]["values"] == template["completion"]["values"] == ["demo"]
+    assert await projects.prompt("review", project="demo") == [("user", "Review demo.")]
+    assert (await projects.contents("project://demo/readme"))["text"] == "# demo"
+
+
 async def test_explicit() -> None:
     search = Asking("explicit")
     tool = await search.tool("search")
@@ -358,6 +381,33 @@ async def test_composed() -> None:
 
     assert await everything.text("git_log") == "10 commits"
     assert (await everything.contents("git+repo://head"))["text"] == "main"
+
+
+async def test_metrics(capsys: pytest.CaptureFixture[str]) -> None:
+    shop = Asking("metrics")
+    await shop.call("price", article="tea")
+    await shop.call("price", article="gold")
+
+    assert await shop.text("busy") == "2 asked for a price, 1 in vain"
+    shop.server.metrics.show()
+    head = capsys.readouterr().out.splitlines()[0]
+    shown = [line.split() for line in page("docs/metrics.md").splitlines() if "95 % in" in line]
+    assert [head.split()] == shown
+
+
+async def test_traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    bank = Asking("traffic")
+    await bank.call("balance", account="7", pin=1234)
+    bank.server.traffic.close()
+
+    text = (tmp_path / "traffic.jsonl").read_text()
+    assert "1234" not in text
+    lines = [json.loads(line) for line in text.splitlines()[-2:]]
+    assert [line["direction"] for line in lines] == ["in", "out"]
+    example = re.search(r'^\{"time".*$', page("docs/metrics.md"), re.MULTILINE)
+    assert example is not None
+    assert list(json.loads(example[0])) == list(lines[0])
 
 
 async def test_messages() -> None:
@@ -386,23 +436,12 @@ async def test_generators() -> None:
 
 
 def test_the_progress_of_generators() -> None:
-    call = {"name": "weigh", "arguments": {"bags": [1, 2.5]}}
-    params = {**call, "_meta": {**ENVELOPE, "progressToken": "p"}}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    served = subprocess.run(
-        [sys.executable, "-m", "toolhaft", "run", str(ROOT / "docs/examples/generators.py")],
-        input=json.dumps(request) + "\n",
-        capture_output=True,
-        encoding="utf-8",
-        timeout=30,
-        check=True,
-    )
-    *notices, _ = map(json.loads, served.stdout.splitlines())
+    told: list[Any] = []
+    example = ROOT / "docs/examples/generators.py"
+    with SyncClient.stdio(["toolhaft", "run", example], timeout=40) as client:
+        client.call_raw("weigh", {"bags": [1, 2.5]}, on_progress=lambda *args: told.append(args[2]))
 
-    assert [notice["params"]["message"] for notice in notices] == [
-        "1.0 kg so far",
-        "3.5 kg so far",
-    ]
+    assert told == ["1.0 kg so far", "3.5 kg so far"]
 
 
 async def test_bounds() -> None:
@@ -532,7 +571,7 @@ async def test_headers() -> None:
 async def test_waiting() -> None:
     jobs = Asking("waiting")
 
-    assert await jobs.text("fetch", pages=3) == "fetched 3 pages for somebody"
+    assert await jobs.text("fetch", pages=3) == "fetched 3 pages for toolhaft.testing"
     assert await jobs.text("crunch", rounds=3) == "crunched 3 rounds"
 
 

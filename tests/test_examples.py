@@ -49,6 +49,7 @@ def test_there_is_no_example_that_is_not_tested() -> None:
         "everything.py",  # in tests/conformance
         "factorial.py",  # these three in tests/providing
         "files.py",
+        "living_notebook.py",  # in tests/attach
         "notes.py",
         "try_demo.py",
         "weather.py",

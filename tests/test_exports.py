@@ -1,9 +1,11 @@
 """What `toolhaft` gives to those who import it, and what that costs."""
 
+import ast
 import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -74,11 +76,36 @@ def test_the_first_names_of_the_face_are_public() -> None:
 def test_nothing_public_hides_behind_a_public_name() -> None:
     visible = {
         name
-        for name, value in vars(toolhaft).items()
-        if not name.startswith("_") and not inspect.ismodule(value)
+        for name in dir(toolhaft)
+        if not name.startswith("_") and not inspect.ismodule(getattr(toolhaft, name))
     }
 
     assert visible == set(toolhaft.__all__)
+
+
+def test_type_checkers_see_the_same_names_at_the_same_places() -> None:
+    stub = ast.parse(Path(toolhaft.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    seen = {
+        alias.name: "." * node.level + (node.module or "")
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    [listed] = [node.value for node in stub.body if isinstance(node, ast.Assign)]
+
+    assert seen == toolhaft._HOME_OF
+    assert ast.literal_eval(listed) == toolhaft.__all__
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'toolhaft' has no attribute 'Sever'"):
+        _ = toolhaft.Sever
+
+
+def test_the_command_line_does_not_load_the_library_to_say_what_it_can() -> None:
+    loaded = _modules_after("import toolhaft.cli")
+
+    assert not loaded & {"msgspec", "toolhaft.server"}
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ around its calls: then the call goes through that.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from .dispatch import Dispatch
 from .errors import NotFound
 from .features.custom import Route
+from .features.following import follow
 from .features.joining import Prefix
 from .features.prompts import Prompt
 from .features.registry import Registry
@@ -21,7 +22,7 @@ from .features.resources import Resource
 from .features.tools import Tool
 from .handles import Inclusion
 from .offers import Offers
-from .protocol.calls import Exchange, Result
+from .protocol.calls import Counter, Exchange, Result
 from .protocol.interests import Change, ListChange, ResourceChange
 from .protocol.ports import LifespanState
 from .types.resources import ReadResourceResult
@@ -120,40 +121,50 @@ def within(exchange: Exchange, **known: str) -> Exchange:
     return cast(Exchange, Within(exchange, params))
 
 
+class Part(NamedTuple, Generic[T]):
+    """One kind of what an included server offers.
+
+    Args:
+        here, there: where it is kept by the one that includes, and by the one that is included.
+        joined: the name here of what has a name there.
+        own: the name there of what has a name here, if it is from there.
+        under: the thing as it is here, under this name.
+    """
+
+    here: Registry[T]
+    there: Registry[T]
+    joined: Callable[[str], str]
+    own: Callable[[str], str | None]
+    under: Callable[[str, T], T]
+
+
 class MountedSource(Generic[T]):
     """The sources of an included registry, under joined names."""
 
-    def __init__(
-        self,
-        registry: Registry[T],
-        rename: Callable[[str], str],
-        under: Callable[[str, T], T],
-    ) -> None:
-        self._registry = registry
-        self._rename = rename
-        self._under = under
+    def __init__(self, part: Part[T]) -> None:
+        self._part = part
 
     @property
     def active(self) -> bool:
         """Has the included server any sources?"""
-        return any(source.active for source in self._registry.sources)
+        return self._part.there.is_evaluated
 
     @property
     def private(self) -> bool:
         """Does one of them look at who asks?"""
-        return any(source.active and source.private for source in self._registry.sources)
+        return any(source.active and source.private for source in self._part.there.sources)
 
     async def list(self, exchange: Exchange) -> dict[str, T]:
         """What they have now."""
-        found = await self._registry.gathered(exchange)
-        return {
-            joined: self._under(joined, item)
-            for joined, item in ((self._rename(name), item) for name, item in found.items())
-        }
+        joined, under = self._part.joined, self._part.under
+        found = await self._part.there.gathered(exchange)
+        return {joined(name): under(joined(name), item) for name, item in found.items()}
 
     async def find(self, exchange: Exchange, name: str) -> T | None:
         """The thing of this name, if one of them has it now."""
-        return (await self.list(exchange)).get(name)
+        own = self._part.own(name)
+        found = None if own is None else await self._part.there.find(exchange, own)
+        return None if found is None else self._part.under(name, found)
 
 
 class Mount:
@@ -161,16 +172,24 @@ class Mount:
 
     Args:
         lifespans: of the server that includes.
+        counter: of the server that is included.
     """
 
     def __init__(
-        self, mine: Offers, theirs: Offers, dispatch: Dispatch, prefix: Prefix, lifespans: Lifespans
+        self,
+        mine: Offers,
+        theirs: Offers,
+        dispatch: Dispatch,
+        prefix: Prefix,
+        lifespans: Lifespans,
+        counter: Counter,
     ) -> None:
         self._mine = mine
         self._theirs = theirs
         self._dispatch = dispatch
         self._prefix = prefix
         self._lifespans = lifespans
+        self._counter = counter
 
     def include(self, lifespan: LifespanState) -> Inclusion:
         """Offer all of it, or nothing.
@@ -181,25 +200,28 @@ class Mount:
         Raises:
             ValueError: a name is taken.
         """
-        mine, theirs, name, uri = self._mine, self._theirs, self._prefix.name, self._prefix.uri
-        parts: list[tuple[Registry[Any], Registry[Any], Callable[[str], str], Any]] = [
-            (mine.tools.registry, theirs.tools.registry, name, self._tool),
-            (mine.prompts.registry, theirs.prompts.registry, name, self._prompt),
-            (mine.resources.direct, theirs.resources.direct, uri, self._resource),
-            (mine.resources.templates, theirs.resources.templates, uri, self._resource),
+        mine, theirs, prefix = self._mine, self._theirs, self._prefix
+        names, uris = (prefix.name, prefix.own_name), (prefix.uri, prefix.own_uri)
+        parts: list[Part[Any]] = [
+            Part(mine.tools.registry, theirs.tools.registry, *names, self._tool),
+            Part(mine.prompts.registry, theirs.prompts.registry, *names, self._prompt),
+            Part(mine.resources.direct, theirs.resources.direct, *uris, self._resource),
+            Part(mine.resources.templates, theirs.resources.templates, *uris, self._resource),
         ]
         removals: list[Callable[[], None]] = []
         # Always in this order: whoever is included, then whoever includes it.
         with theirs.lock, mine.lock:
-            for here, there, rename, _ in parts:
-                for each in there.names():
-                    here.check_free(rename(each))
-                    here.check_followers(rename(each))
-            for here, there, rename, under in parts:
-                removals.append(partial(self._locked, here.follow(there, rename, under)))
-                source = MountedSource[Any](there, rename, under)
-                here.attend(source)
-                removals.append(partial(here.leave, source))
+            for part in parts:
+                for each in part.there.names():
+                    part.here.check_free(part.joined(each))
+                    part.here.check_followers(part.joined(each))
+                    part.here.vet(part.joined(each))
+            for part in parts:
+                end = follow(part.here, part.there, part.joined, part.under)
+                removals.append(partial(self._locked, end))
+                source = MountedSource(part)
+                part.here.attend(source)
+                removals.append(partial(part.here.leave, source))
         removals.append(theirs.changes.join(self._heard))
         mine.included.append(theirs)
         removals.append(partial(mine.included.remove, theirs))
@@ -223,12 +245,14 @@ class Mount:
     def _tool(self, joined: str, tool: Tool) -> Tool:
         plain = tool.under(joined, tool.route)
         known = partial(within, name=tool.name)
-        return tool.under(joined, self._route(plain, self._theirs.tools.call, known))
+        return self._counted(tool.under(joined, self._route(plain, self._theirs.tools.call, known)))
 
     def _prompt(self, joined: str, prompt: Prompt) -> Prompt:
         plain = prompt.under(joined, prompt.route)
         known = partial(within, name=prompt.name)
-        return prompt.under(joined, self._route(plain, self._theirs.prompts.get, known))
+        return self._counted(
+            prompt.under(joined, self._route(plain, self._theirs.prompts.get, known))
+        )
 
     def _resource(self, joined: str, resource: Resource) -> Resource:
         # The name by which it is registered has its scheme in lower case; its author's has not.
@@ -245,7 +269,12 @@ class Mount:
         is_respelled = inner is not None and self._prefix.length
         plain = resource.under(joined, onward if is_respelled else inner)
         route = self._route(plain, self._theirs.resources.read, known)
-        return resource.under(joined, route)
+        return self._counted(resource.under(joined, route))
+
+    def _counted(self, item: T) -> T:
+        """What is called here is counted there, too."""
+        item.subject.counter = self._counter
+        return item
 
     def _route(
         self,
@@ -263,6 +292,8 @@ class Mount:
             return through
         if not dispatch.has_lifespan:
             return plain.route
+
+        self._counted(plain)
 
         def begin(exchange: Exchange) -> Any:
             return handle(exchange, plain)

@@ -390,6 +390,8 @@ def _value_of(decoded: Decoded, data: bytes | str) -> AnyMessage:
             raise decoded.error
         return _unaddressed(_decode_anything(data))
     params = None if decoded.params is UNSET else _decode_anything(decoded.params)
+    if params.__class__ not in (dict, list, type(None)):
+        raise InvalidRequest('"params" must be an object or an array')
     if decoded.method is not UNSET:
         if decoded.id is UNSET:
             return Notification(decoded.method, params)

@@ -32,6 +32,8 @@ class Listener:
         legacy_sse: serve the transport of the oldest revision too, at `…/sse`.
         tls: files of a certificate and its key, and the password of the key if it has one.
         runner: what speaks HTTP; each is an extra of its own.
+        metrics: offer the metrics of all services at `/metrics`, as Prometheus reads them; of each
+            service to whom it lets in.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Listener:
         legacy_sse: bool = False,
         tls: tuple[str, str] | tuple[str, str, str] | None = None,
         runner: RunnerName = "uvicorn",
+        metrics: bool = False,
     ) -> None:
         if services is not None and not isinstance(services, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError('services are given by path, as in Listener(8000, {"/mcp": server})')
@@ -55,7 +58,7 @@ class Listener:
             raise ValueError(f"runner={runner!r}: expected 'uvicorn' or 'granian'")
         from .serving import Serving  # noqa: PLC0415
 
-        self._serving = Serving(address(str(bind)), runner=runner, tls=tls)
+        self._serving = Serving(address(str(bind)), runner=runner, tls=tls, metrics=metrics)
         self._terms = Terms(
             sessions=sessions,
             allow_hosts=allow_hosts,

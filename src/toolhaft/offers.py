@@ -19,17 +19,18 @@ from .features.providing import HANDLERS, Making, hooks_of
 from .features.registry import Registry, Source
 from .features.resources import Cache, Resource, Resources, key_of
 from .features.signature import Signature
-from .features.tools import Mask, Tool, ToolDetails, Tools, hints
+from .features.tools import Mask, Tool, ToolDetails, Tools, hints, vet_name
 from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandle
-from .marks import Marked, marks_of
+from .marks import Kind, marks_of
+from .protocol.calls import Call
 from .protocol.interests import ListChange, ListKind
 from .protocol.limits import Limits
-from .protocol.ports import Gate
+from .protocol.ports import Gate, Place
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 
 T = TypeVar("T")
 _HINTS = ("read_only", "destructive", "idempotent", "open_world")
-_BOUNDS = ("timeout", "limit", "thread")
+_BOUNDS = ("timeout", "limit", "thread", "run_on")
 # Which list a client follows to hear of changes in one of an object's.
 _KINDS: Mapping[str, ListKind] = {
     "tools": "tools",
@@ -37,7 +38,12 @@ _KINDS: Mapping[str, ListKind] = {
     "resources": "resources",
     "templates": "resources",
 }
-_UNPREFIXED = Prefix(None)
+# Who is asked before a method with a mark.
+_HANDLERS: Mapping[Kind, str] = {
+    "tool": "call_tool",
+    "resource": "read_resource",
+    "prompt": "get_prompt",
+}
 
 
 class _Addition(NamedTuple):
@@ -47,6 +53,33 @@ class _Addition(NamedTuple):
     name: str
     item: Any
     replace: bool = False
+
+
+class _Origin(NamedTuple):
+    """Where a thing is from: which prefix it has, who is asked before its function, and the URI of
+    a resource."""
+
+    prefix: Prefix = Prefix(None)
+    handler: Hook | None = None
+    uri: str = ""
+
+    def custom(self, own: str | None) -> Custom | None:
+        """What is asked first, by the name that it knows."""
+        return None if self.handler is None else Custom(self.handler, own, is_whole=True)
+
+
+_HERE = _Origin()
+
+
+class _Said(NamedTuple):
+    """What an author says of a thing: its function, the name it has for them, how it is called, and
+    all other options."""
+
+    function: Callable[..., Any]
+    own: str
+    ready: Callable[[Signature], Callee]
+    options: dict[str, Any]
+    origin: _Origin
 
 
 class Offers:
@@ -63,14 +96,19 @@ class Offers:
         # Other servers that are offered here.
         self.included: list[Offers] = []
 
-        def registry(what: str, kind: ListKind) -> Registry[Any]:
-            return Registry(what, page_size, self._tell(kind), self.lock)
+        def registry(what: str, kind: ListKind, **more: Any) -> Registry[Any]:
+            return Registry(what, page_size, self._tell(kind), self.lock, **more)
 
-        self.tools = Tools(registry("tool", "tools"), mask=mask)
+        self.tools = Tools(registry("tool", "tools", vet=vet_name), mask=mask)
         self.resources = Resources(
             registry("resource", "resources"), registry("template", "resources")
         )
         self.prompts = Prompts(registry("prompt", "prompts"))
+        self._makers: Mapping[Kind, Callable[[_Said], tuple[Registry[Any], str, Any]]] = {
+            "tool": self._tool,
+            "resource": self._resource,
+            "prompt": self._prompt,
+        }
         self.completions = Completions(self.prompts, self.resources)
         direct, templates = self.resources.direct, self.resources.templates
         self.tool_handles = Handles((self.tools.registry,), ToolHandle)
@@ -81,118 +119,102 @@ class Offers:
 
     def add_tool(self, function: Callable[..., Any], **options: Any) -> ToolHandle:
         """Register a tool; see `Server.add_tool`."""
-        return self._add(self._tool(function, options), ToolHandle)
+        return self._add(self._made("tool", function, options), ToolHandle)
 
     def add_resource(
         self, function: Callable[..., Any], uri: str, **options: Any
     ) -> ResourceHandle:
         """Register a resource; see `Server.add_resource`."""
-        return self._add(self._resource(function, uri, options), ResourceHandle)
+        addition = self._made("resource", function, options, _Origin(uri=uri))
+        return self._add(addition, ResourceHandle)
 
     def add_prompt(self, function: Callable[..., Any], **options: Any) -> PromptHandle:
         """Register a prompt; see `Server.add_prompt`."""
-        return self._add(self._prompt(function, options), PromptHandle)
+        return self._add(self._made("prompt", function, options), PromptHandle)
 
     def _add(self, addition: _Addition, handle: Callable[[Registry[Any], str], T]) -> T:
         with self.lock:
             addition.registry.add(addition.name, addition.item, replace=addition.replace)
             return handle(addition.registry, addition.name)
 
-    def _tool(
+    def _made(
         self,
+        kind: Kind,
         function: Callable[..., Any],
         options: Mapping[str, Any],
-        prefix: Prefix = _UNPREFIXED,
-        handler: Hook | None = None,
+        origin: _Origin = _HERE,
     ) -> _Addition:
-        own, bounds, given = _sorted(function, options)
-        check_cache(given.get("cache", 0))
-        annotations = hints(*(given.pop(name, None) for name in _HINTS))
+        """A thing of what its author says of it, which can be made anew of something else."""
+        if not callable(function):
+            raise TypeError(f"what is registered is a function, not {function!r}")
+        given = dict(options)
+        replace, name = bool(given.pop("replace", False)), given.pop("name", None)
+        own = name_of(function) if name is None else name
+        ready = self.ready(**{bound: given.pop(bound) for bound in _BOUNDS if bound in given})
+        said = _Said(function, own, ready, given, origin)
+        addition = _Addition(*self._makers[kind](said), replace)
+
+        def anew(other: Callable[..., Any] | None, changes: Mapping[str, Any]) -> Any:
+            another = function if other is None else other
+            return self._made(kind, another, {**options, "name": own, **changes}, origin).item
+
+        addition.item.recipe = anew
+        return addition
+
+    def _tool(self, said: _Said) -> tuple[Registry[Tool], str, Tool]:
+        check_cache(said.options.get("cache", 0))
+        annotations = hints(*(said.options.pop(name, None) for name in _HINTS))
         tool = Tool(
-            function,
-            ToolDetails(annotations=annotations, **given),
-            name=prefix.name(own),
-            ready=self.ready(**bounds),
+            said.function,
+            ToolDetails(annotations=annotations, **said.options),
+            name=said.origin.prefix.name(said.own),
+            ready=said.ready,
             limit=self._limits.result_bytes,
-            custom=None if handler is None else Custom(handler, own, is_whole=True),
+            custom=said.origin.custom(said.own),
             mask=self._mask,
         )
-        tool.recipe = lambda other, changes: (
-            self._tool(
-                function if other is None else other,
-                {**options, "name": own, **changes},
-                prefix,
-                handler,
-            ).item
-        )
-        replace = bool(options.get("replace"))
-        return _Addition(self.tools.registry, tool.name, tool, replace)
+        return self.tools.registry, tool.name, tool
 
-    def _resource(
-        self,
-        function: Callable[..., Any],
-        uri: str,
-        options: Mapping[str, Any],
-        prefix: Prefix = _UNPREFIXED,
-        handler: Hook | None = None,
-    ) -> _Addition:
-        own, bounds, given = _sorted(function, options)
-        cache = given.pop("cache", None)
-        ready = self.ready(**bounds)
+    def _resource(self, said: _Said) -> tuple[Registry[Resource], str, Resource]:
+        prefix = said.origin.prefix
         resource = Resource(
-            function,
-            prefix.uri(uri),
-            name=own,
-            ready=ready,
-            cache=Cache(cache) if isinstance(cache, int | float) else cache,
-            custom=None if handler is None else Custom(handler, is_whole=True),
+            said.function,
+            prefix.uri(said.origin.uri),
+            name=said.own,
+            ready=said.ready,
+            cache=Cache.of(said.options.pop("cache", None)),
+            custom=said.origin.custom(None),
             unknown=prefix.length,
-            **given,
-        )
-        resource.recipe = lambda other, changes: (
-            self._resource(
-                function if other is None else other, uri, {**options, **changes}, prefix, handler
-            ).item
+            **said.options,
         )
         parts = self.resources
         registry = parts.direct if resource.template is None else parts.templates
-        replace = bool(options.get("replace"))
-        return _Addition(registry, key_of(resource.uri), resource, replace)
+        return registry, key_of(resource.uri), resource
 
-    def _prompt(
-        self,
-        function: Callable[..., Any],
-        options: Mapping[str, Any],
-        prefix: Prefix = _UNPREFIXED,
-        handler: Hook | None = None,
-    ) -> _Addition:
-        own, bounds, given = _sorted(function, options)
+    def _prompt(self, said: _Said) -> tuple[Registry[Prompt], str, Prompt]:
         prompt = Prompt(
-            function,
-            name=prefix.name(own),
-            ready=self.ready(**bounds),
-            custom=None if handler is None else Custom(handler, own, is_whole=True),
-            **given,
+            said.function,
+            name=said.origin.prefix.name(said.own),
+            ready=said.ready,
+            custom=said.origin.custom(said.own),
+            **said.options,
         )
-        prompt.recipe = lambda other, changes: (
-            self._prompt(
-                function if other is None else other,
-                {**options, "name": own, **changes},
-                prefix,
-                handler,
-            ).item
-        )
-        replace = bool(options.get("replace"))
-        return _Addition(self.prompts.registry, prompt.name, prompt, replace)
+        return self.prompts.registry, prompt.name, prompt
 
     def ready(
-        self, timeout: float | None = None, limit: int | None = None, thread: bool = True
+        self,
+        timeout: float | None = None,
+        limit: int | None = None,
+        thread: bool = True,
+        gate: Callable[[int], Gate] | None = None,
+        run_on: object = None,
     ) -> Callable[[Signature], Callee]:
         """What makes a function of ours callable, within the bounds its author has set."""
         check_bounds(timeout, limit)
-        gate = None if limit is None else _gate(limit)
+        entrance = None if limit is None else (gate or _gate)(limit)
+        place = None if run_on is None else _place(run_on)
         return lambda signature: Callee(
-            signature, self._context, inline=not thread, timeout=timeout, gate=gate
+            signature, self._context, inline=not thread, timeout=timeout, gate=entrance, place=place
         )
 
     # The parts of an object
@@ -205,7 +227,15 @@ class Offers:
         marks = list(marks_of(provider))
         marked = {mark.attribute for mark in marks}
         hooks = hooks_of(provider, marked, context=self._context, inline=not thread)
-        additions = [self._marked(mark, prefix, hooks) for mark in marks]
+        additions = [
+            self._made(
+                mark.kind,
+                mark.function,
+                mark.options,
+                _Origin(prefix, hooks.get(_HANDLERS[mark.kind]), mark.uri),
+            )
+            for mark in marks
+        ]
         sources = self._sources(hooks, prefix, called, thread=thread)
         _check_handlers(hooks, additions, called)
         if not additions and not sources:
@@ -213,25 +243,22 @@ class Offers:
                 f"there is nothing in {called} to include: mark its methods with @tool, @resource "
                 "or @prompt, or give it tools() and call_tool(name, arguments, ctx)"
             )
-        removals = self._add_together(additions)
+        added = self._add_together(additions)
+        removals: list[Callable[[], None]] = [partial(self._remove_together, added)]
         for registry, source in sources:
             registry.attend(source)
             removals.append(partial(registry.leave, source))
         return Inclusion(removals, partial(self._tell_of, hooks))
 
-    def _marked(self, mark: Marked, prefix: Prefix, hooks: Mapping[str, Hook]) -> _Addition:
-        function, options, uri = mark.function, mark.options, mark.uri
-        if mark.kind == "resource":
-            return self._resource(function, uri, options, prefix, hooks.get("read_resource"))
-        if mark.kind == "prompt":
-            return self._prompt(function, options, prefix, hooks.get("get_prompt"))
-        return self._tool(function, options, prefix, hooks.get("call_tool"))
-
     def _sources(
         self, hooks: Mapping[str, Hook], prefix: Prefix, called: str, *, thread: bool
     ) -> list[tuple[Registry[Any], Source[Any]]]:
         making = Making(
-            self.ready(thread=thread), prefix, limit=self._limits.result_bytes, mask=self._mask
+            partial(self.ready, thread=thread),
+            prefix,
+            gate=_gate,
+            limit=self._limits.result_bytes,
+            mask=self._mask,
         )
         makers: dict[str, tuple[Registry[Any], Callable[[Hook, Hook], Source[Any]]]] = {
             "tools": (self.tools.registry, making.tools),
@@ -268,6 +295,11 @@ class Offers:
                 removals.append(partial(registry.discard, name, tenure))
         return removals
 
+    def _remove_together(self, removals: list[Callable[[], None]]) -> None:
+        with self.lock:
+            for remove in removals:
+                remove()
+
     # What there is
 
     def capabilities(self) -> ServerCapabilities:
@@ -283,6 +315,19 @@ class Offers:
             completions={} if self.completions else UNSET,
             logging={} if tools or resources or prompts else UNSET,
         )
+
+    def named(self, call: Call) -> str | None:
+        """The tool, prompt or resource that a call names, if it is registered."""
+        params: Any = call.params
+        registries: Mapping[str, tuple[Registry[Any], str]] = {
+            "tools/call": (self.tools.registry, "name"),
+            "prompts/get": (self.prompts.registry, "name"),
+            "resources/read": (self.resources.direct, "uri"),
+        }
+        registry, field = registries[call.method]
+        named = getattr(params, field)
+        found = registry.get(key_of(named) if field == "uri" else named)
+        return None if found is None else found.subject.name
 
     def reaches(self, other: "Offers") -> bool:
         """Is the other one this one, or a part of it?"""
@@ -320,19 +365,6 @@ class Offers:
         return lambda: self.changes.publish(ListChange(kind))
 
 
-def _sorted(
-    function: Any, options: Mapping[str, Any]
-) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """The name that the author gives, the bounds of the calls, and all else."""
-    if not callable(function):
-        raise TypeError(f"what is registered is a function, not {function!r}")
-    given = dict(options)
-    given.pop("replace", None)
-    name = given.pop("name", None)
-    bounds = {bound: given.pop(bound) for bound in _BOUNDS if bound in given}
-    return name_of(function) if name is None else name, bounds, given
-
-
 def _check_handlers(hooks: Mapping[str, Hook], additions: list[_Addition], called: str) -> None:
     """A handler that nobody can reach is a mistake."""
     kinds: set[type] = {type(addition.item) for addition in additions}
@@ -346,6 +378,12 @@ def _check_handlers(hooks: Mapping[str, Hook], additions: list[_Addition], calle
                 f"{called} has {name}, and lists nothing that it could be asked for; add "
                 f"{' or '.join(f'{each}()' for each in lists)}, or mark methods"
             )
+
+
+def _place(run_on: object) -> Place:
+    from .runtime.place import place_of  # noqa: PLC0415
+
+    return place_of(run_on)
 
 
 def _gate(size: int) -> Gate:

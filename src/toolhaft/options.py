@@ -1,15 +1,16 @@
 """Keywords that several functions take. `Server` and `Listener` say what they mean."""
 
+import os
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, cast
 
 from msgspec import Struct
 
 from .features.arguments import Arg
 from .features.resources import Cache
 from .protocol.http import SessionMode
-from .protocol.ports import Guard
+from .protocol.ports import Guard, Traffic
 from .types.content import Annotations
 from .types.wire import Icon, Json, Meta
 
@@ -46,6 +47,7 @@ class ToolOptions(_Options, total=False):
     output_schema: dict[str, Json] | None
     strict: bool
     cache: float
+    run_on: Any
 
 
 class ResourceOptions(_Options, total=False):
@@ -93,6 +95,28 @@ class ListenerOptions(HttpOptions, total=False):
 
     tls: tuple[str, str] | tuple[str, str, str] | None
     runner: RunnerName
+    metrics: bool
+
+
+# Not at all; to the log; to a file; or to somebody who knows what to do with it.
+TrafficSetting: TypeAlias = "bool | str | os.PathLike[str] | Traffic"
+
+
+def traffic_of(setting: TrafficSetting) -> Traffic | None:
+    """What `log_traffic` means.
+
+    Raises:
+        TypeError: it means nothing.
+    """
+    if setting is False:
+        return None
+    if hasattr(setting, "message"):
+        return cast(Traffic, setting)
+    if setting is not True and not isinstance(setting, str | os.PathLike):
+        raise TypeError(f"log_traffic takes True, a path or a TrafficLog, not {setting!r}")
+    from .traffic import TrafficLog  # noqa: PLC0415
+
+    return TrafficLog() if setting is True else TrafficLog(setting)
 
 
 class Terms(Struct, frozen=True, kw_only=True):

@@ -147,7 +147,11 @@ async def _serve_stdio(
 
     with _signals(loop, stop):
         async with connected(
-            service, output.send, drained=output.drained, throttle=output.throttle
+            service,
+            output.send,
+            drained=output.drained,
+            throttle=output.throttle,
+            full=output.is_full,
         ) as connection:
             seconds = service.limits.shutdown_seconds
             input_ = Input(

@@ -9,29 +9,28 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
-from typing import Any, Literal, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack
 
 from msgspec import UNSET
 
+from .attachment import Attachment, AttachOptions, attach
 from .composing import Lifespans, Mount
 from .dispatch import Dispatch
-from .features.arguments import Arg
-from .features.authoring import check_options, check_settings, text_of, version_of
+from .features.authoring import check_settings, text_of, version_of
 from .features.context import Context
 from .features.joining import Prefix
 from .features.lifecycle import Lifecycle
-from .features.resources import Cache
-from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandle
+from .handles import Inclusion
+from .metrics import Metrics
 from .offers import Offers
 from .options import (
     ASGI,
     HttpOptions,
     ListenerOptions,
-    PromptOptions,
-    ResourceOptions,
     Terms,
-    ToolOptions,
+    TrafficSetting,
     check_listening,
+    traffic_of,
 )
 from .protocol.calls import Exchange, Handler, Middleware
 from .protocol.framing import FramingName
@@ -39,19 +38,19 @@ from .protocol.handshake import Session
 from .protocol.interests import ResourceChange
 from .protocol.limits import Limits
 from .protocol.ports import Bus, LifespanState, Reader, Store, Writer
+from .registering import Registering
 from .runtime.lane import Lane
 from .runtime.memory import MemoryStore
 from .sealing import Secret, stateless
-from .types.content import Annotations
 from .types.lifecycle import ServerCapabilities
-from .types.wire import Icon, Implementation, Json, Meta
+from .types.wire import Icon, Implementation
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bytes, str, dict[str, Any])
 LifespanFunction = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
 
-class Server:
+class Server(Registering):
     """A set of tools, resources and prompts that any MCP client can use."""
 
     def __init__(
@@ -73,6 +72,7 @@ class Server:
         page_size: int | None = None,
         limits: Limits | None = None,
         errors: Literal["mask", "show"] = "mask",
+        log_traffic: TrafficSetting = False,
     ) -> None:
         check_settings(name, page_size, limits, errors)
         self.name = name
@@ -96,234 +96,22 @@ class Server:
         self.bus = bus
         self.lane = Lane(self.limits.threads)
         self._session = Session()
+        # Where each message is written down; to be set before it serves.
+        self.traffic = traffic_of(log_traffic)
 
-        self._offers = Offers(
-            page_size=page_size, limits=self.limits, mask=self.mask, context=self._context
+        super().__init__(
+            Offers(page_size=page_size, limits=self.limits, mask=self.mask, context=self._context)
         )
         self.changes = self._offers.changes
+        # How often what was called, how long it took, and how it ended.
+        self.metrics = Metrics(name, self._offers.named)
         handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
         # The way from the protocol to the features.
         self.dispatch = Dispatch(handlers, middleware, own)
         for provider in providers:
             self.include(provider)
 
-    # Registration
-
-    @overload
-    def tool(self, function: F, /) -> F: ...
-    @overload
-    def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
-    def tool(self, function: Any = None, /, **options: Any) -> Any:
-        """Let models call a function. Bare, or with keywords as in `add_tool`."""
-        check_options("@server.tool", function, options, ToolOptions)
-
-        def register(function: F) -> F:
-            self.add_tool(function, **options)
-            return function
-
-        return register if function is None else register(function)
-
-    def add_tool(
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        read_only: bool | None = None,
-        destructive: bool | None = None,
-        idempotent: bool | None = None,
-        open_world: bool | None = None,
-        category: str | None = None,
-        tags: Sequence[str] = (),
-        icons: Sequence[Icon] = (),
-        meta: Meta | None = None,
-        args: Sequence[Arg] | None = None,
-        input_schema: dict[str, Json] | None = None,
-        output_schema: dict[str, Json] | None = None,
-        strict: bool = False,
-        timeout: float | None = None,
-        limit: int | None = None,
-        cache: float = 0,
-        thread: bool = True,
-        replace: bool = False,
-    ) -> ToolHandle:
-        """Register a tool. The handle removes, changes or disables it while it is served.
-
-        Args:
-            description: what the model reads; by default the docstring, without its sections.
-            read_only, destructive, idempotent, open_world: hints for clients; unset is not false.
-            category, tags: for clients that sort their tools; sent in `_meta`.
-            args: the arguments, told one by one instead of by annotations.
-            input_schema, output_schema: JSON Schemas to publish and to check by, instead of those
-                made of the annotations. With an input schema the function may take `**arguments`.
-            strict: refuse "7" for an integer, and JSON in a string.
-            timeout: seconds after which the call fails.
-            limit: how many calls of this tool may run at once; more of them wait in line.
-            cache: for how many seconds a client may keep the description of this tool.
-            thread: a plain function runs on a thread; False runs it on the loop, which is quicker
-                and right for functions that only compute.
-            replace: take the place of a tool of the same name.
-
-        Raises:
-            TypeError: the function cannot be a tool; the message says what to change.
-            ValueError: there is a tool of this name already, or a schema is not one.
-        """
-        return self._offers.add_tool(
-            function,
-            name=name,
-            title=title,
-            description=description,
-            read_only=read_only,
-            destructive=destructive,
-            idempotent=idempotent,
-            open_world=open_world,
-            category=category,
-            tags=tags,
-            icons=icons,
-            meta=meta,
-            args=args,
-            input_schema=input_schema,
-            output_schema=output_schema,
-            strict=strict,
-            timeout=timeout,
-            limit=limit,
-            cache=cache,
-            thread=thread,
-            replace=replace,
-        )
-
-    def remove_tool(self, name: str) -> None:
-        """Take a tool away. Raises KeyError if there is none of this name."""
-        self.tools[name].remove()
-
-    def resource(self, uri: str, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
-        """Let clients read what a function returns, under a URI or a template of URIs. Keywords
-        are as in `add_resource`."""
-        if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError('@server.resource needs a URI, as in @server.resource("notes://all")')
-        check_options("@server.resource", None, options, ResourceOptions)
-
-        def register(function: F) -> F:
-            self.add_resource(function, uri, **options)
-            return function
-
-        return register
-
-    def add_resource(
-        self,
-        function: Callable[..., Any],
-        uri: str,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        mime_type: str | None = None,
-        size: int | None = None,
-        icons: Sequence[Icon] = (),
-        annotations: Annotations | None = None,
-        meta: Meta | None = None,
-        cache: float | Cache | None = None,
-        raw: bool = False,
-        timeout: float | None = None,
-        limit: int | None = None,
-        thread: bool = True,
-        replace: bool = False,
-    ) -> ResourceHandle:
-        """Register a resource; a `{` in the URI makes it a template.
-
-        Args:
-            cache: for how many seconds a client may keep what it read; or a `Cache`.
-            raw: give the variables as they were sent, with their percent escapes.
-            timeout, limit, thread, replace: as in `add_tool`.
-
-        Raises:
-            TypeError: the function's parameters are not the variables of the template.
-            ValueError: the URI is no template, or is taken.
-        """
-        return self._offers.add_resource(
-            function,
-            uri,
-            name=name,
-            title=title,
-            description=description,
-            mime_type=mime_type,
-            size=size,
-            icons=icons,
-            annotations=annotations,
-            meta=meta,
-            cache=cache,
-            raw=raw,
-            timeout=timeout,
-            limit=limit,
-            thread=thread,
-            replace=replace,
-        )
-
-    def remove_resource(self, uri: str) -> None:
-        """Take a resource or a template away. Raises KeyError if there is none of this URI."""
-        self.resources[uri].remove()
-
-    @overload
-    def prompt(self, function: F, /) -> F: ...
-    @overload
-    def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
-    def prompt(self, function: Any = None, /, **options: Any) -> Any:
-        """Let users pick messages that a function writes. Bare, or with keywords."""
-        check_options("@server.prompt", function, options, PromptOptions)
-
-        def register(function: F) -> F:
-            self.add_prompt(function, **options)
-            return function
-
-        return register if function is None else register(function)
-
-    def add_prompt(
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        icons: Sequence[Icon] = (),
-        meta: Meta | None = None,
-        timeout: float | None = None,
-        limit: int | None = None,
-        thread: bool = True,
-        replace: bool = False,
-    ) -> PromptHandle:
-        """Register a prompt. Keywords are as in `add_tool`, and it raises what that raises."""
-        return self._offers.add_prompt(
-            function,
-            name=name,
-            title=title,
-            description=description,
-            icons=icons,
-            meta=meta,
-            timeout=timeout,
-            limit=limit,
-            thread=thread,
-            replace=replace,
-        )
-
-    def remove_prompt(self, name: str) -> None:
-        """Take a prompt away. Raises KeyError if there is none of this name."""
-        self.prompts[name].remove()
-
-    @property
-    def tools(self) -> Handles[ToolHandle]:
-        """The handles of all tools that are registered, by name."""
-        return self._offers.tool_handles
-
-    @property
-    def resources(self) -> Handles[ResourceHandle]:
-        """The handles of all resources and templates that are registered, by URI."""
-        return self._offers.resource_handles
-
-    @property
-    def prompts(self) -> Handles[PromptHandle]:
-        """The handles of all prompts that are registered, by name."""
-        return self._offers.prompt_handles
+    # Parts
 
     def include(
         self, provider: object, prefix: str | None = None, *, thread: bool = True
@@ -353,7 +141,15 @@ class Server:
         other = provider._offers
         if other.reaches(self._offers):
             raise ValueError(f"{provider.name!r} cannot be a part of itself")
-        mount = Mount(self._offers, other, provider.dispatch, Prefix(prefix), self.lifespan)
+        provider.metrics.join(self.metrics)
+        mount = Mount(
+            self._offers,
+            other,
+            provider.dispatch,
+            Prefix(prefix),
+            self.lifespan,
+            provider.metrics,
+        )
         return mount.include(provider.lifespan)
 
     def resource_updated(self, uri: str) -> None:
@@ -404,6 +200,16 @@ class Server:
         from .serving import application  # noqa: PLC0415
 
         return application(path, self, Terms(**options))
+
+    def attach(self, name: str | None = None, **options: Unpack[AttachOptions]) -> Attachment:
+        """Serve this living process to any number of `toolhaft attach NAME`; returns at once.
+
+        Args:
+            name: the server's by default; `{pid}` in it becomes the id of the process.
+            options: `socket`, a path instead of a name; `init` and `stop`, called when a client
+                comes and when it has gone; `run_on`, as in `add_tool`, for all functions.
+        """
+        return attach(self, name, options)
 
     async def serve(self, reader: Reader, writer: Writer) -> None:
         """Serve one client over a pair of asyncio streams, until it ends its side."""

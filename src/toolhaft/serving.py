@@ -7,11 +7,13 @@ import socket
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 import msgspec
 
 from .addresses import Address, UnixPath
+from .exposition import CONTENT_TYPE, exposition
+from .metrics import Metrics
 from .options import RunnerName, Terms
 from .protocol.http import LOOPBACK, Doors
 from .protocol.limits import Limits
@@ -37,6 +39,8 @@ class Offered(Service, Protocol):
     def store(self) -> Store: ...
     @property
     def bus(self) -> Bus | None: ...
+    @property
+    def metrics(self) -> Metrics: ...
 
 
 class Runner(Protocol):
@@ -55,6 +59,7 @@ class Serving:
         *,
         runner: RunnerName,
         tls: tuple[str, str] | tuple[str, str, str] | None,
+        metrics: bool = False,
     ) -> None:
         self._where = where
         self._runner_name = runner
@@ -62,7 +67,8 @@ class Serving:
         self._runner: Runner | None = None
         self._is_spokesman = False
         self._without_sessions: list[str] = []
-        self.app = App(self._say_where)
+        self._workers = 1
+        self.app = App(self._say_where, self._expose if metrics else None)
 
     def mount(self, path: str, service: Offered, terms: Terms) -> None:
         """Serve something at a path."""
@@ -79,6 +85,7 @@ class Serving:
         """Serve until a signal comes."""
         self._check()
         self._check_workers(workers)
+        self._workers = workers
         log_to_stderr()
         sockets, unix = self._listen()
         try:
@@ -182,6 +189,13 @@ class Serving:
             before, mounted.settings = mounted.settings, _for_workers(mounted)
             if mounted.settings is not before:
                 self._without_sessions.append(mounted.service.name)
+
+    def _expose(self, services: list[tuple[str, Service]]) -> tuple[bytes, str]:
+        """The metrics of services, as Prometheus reads them. Each of several workers has counted
+        what it has served, and says which one it is."""
+        worker = {"worker": str(os.getpid())} if self._workers > 1 else {}
+        pages = [cast(Offered, each).metrics.page(path=path, **worker) for path, each in services]
+        return exposition(pages).encode(), CONTENT_TYPE
 
     def _say_where(self) -> None:
         if not self._is_spokesman:

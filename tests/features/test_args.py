@@ -3,20 +3,9 @@
 from typing import Any
 
 import pytest
+from tests.asking import outcome
 
 from toolhaft import Arg, Server
-
-ENVELOPE = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-
-
-async def ask(server: Server, method: str, **params: Any) -> Any:
-    request = {"jsonrpc": "2.0", "id": 1, "method": method}
-    answer = await server.handle({**request, "params": {**params, "_meta": ENVELOPE}})
-    assert answer is not None
-    return answer["result"]
 
 
 def everything(**arguments: Any) -> Any:
@@ -26,7 +15,7 @@ def everything(**arguments: Any) -> Any:
 async def schema(*args: Arg) -> Any:
     server = Server("s", version="1")
     server.add_tool(everything, args=args)
-    [tool] = (await ask(server, "tools/list"))["tools"]
+    [tool] = (await outcome(server, "tools/list"))["tools"]
     return tool["inputSchema"]
 
 
@@ -121,7 +110,7 @@ async def test_arguments_are_checked_at_any_depth(arguments: Any, problem: str) 
             Arg("where", dict, properties=[Arg("deep", bool)], optional=True),
         ],
     )
-    result = await ask(server, "tools/call", name="everything", arguments=arguments)
+    result = await outcome(server, "tools/call", name="everything", arguments=arguments)
 
     assert result["isError"]
     [line] = result["content"][0]["text"].splitlines()[1:]
@@ -135,7 +124,7 @@ async def test_false_null_and_nothing_are_kept_apart() -> None:
         everything,
         args=[Arg("a", bool, optional=True), Arg("b", None, optional=True), Arg("c", dict)],
     )
-    called = await ask(
+    called = await outcome(
         server, "tools/call", name="everything", arguments={"a": False, "b": None, "c": {}}
     )
 
@@ -151,7 +140,7 @@ async def test_a_function_binds_by_name_and_its_defaults_hold() -> None:
     server = Server("s", version="1")
     args = [Arg("pattern", str), Arg("mode", str, optional=True)]
     server.add_tool(search, args=args, category="text")
-    called = await ask(server, "tools/call", name="search", arguments={"pattern": "x"})
+    called = await outcome(server, "tools/call", name="search", arguments={"pattern": "x"})
 
     assert called["content"] == [{"type": "text", "text": "x plain"}]
 

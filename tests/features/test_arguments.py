@@ -8,16 +8,10 @@ from typing import Annotated, Any
 import pydantic
 import pytest
 from annotated_types import Ge
+from tests.asking import OLD, ask
 
 from toolhaft import Depends, Server, ToolError
 from toolhaft.features.signature import Signature
-from toolhaft.protocol.handshake import Session
-
-OPENING = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
 
 
 @dataclasses.dataclass
@@ -47,23 +41,14 @@ class Guest(pydantic.BaseModel):
         return name
 
 
-class Client:
-    """Asks a server in its session."""
+class Caller:
+    """Calls tools of a server."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._session = Session()
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        if self._session.state == "new":
-            await self._send("initialize", OPENING)
-        return await self._send(method, params)
-
-    async def _send(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = await self._server.handle(message, self._session)
-        assert answer is not None
-        return answer
+        return await ask(self._server, method, revision=OLD, **params)
 
     async def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         params = {"name": name, "arguments": arguments}
@@ -83,12 +68,12 @@ def server() -> Server:
 
 
 @pytest.fixture
-def client(server: Server) -> Client:
-    return Client(server)
+def client(server: Server) -> Caller:
+    return Caller(server)
 
 
 async def test_null_is_taken_for_a_default_of_none_beside_a_foreign_constraint(
-    server: Server, client: Client
+    server: Server, client: Caller
 ) -> None:
     @server.tool
     def take(cat: Cat, note: str | None = None, numbers: set[int] | None = None) -> list[int]:
@@ -103,7 +88,7 @@ async def test_null_is_taken_for_a_default_of_none_beside_a_foreign_constraint(
 
 
 async def test_what_is_handed_on_as_it_came_must_be_what_the_schema_says(
-    server: Server, client: Client
+    server: Server, client: Caller
 ) -> None:
     @server.tool(
         input_schema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -115,7 +100,7 @@ async def test_what_is_handed_on_as_it_came_must_be_what_the_schema_says(
     assert await client.problems("take", n="3") == ['n: expected an integer, got "3"']
 
 
-async def test_the_nearest_of_several_forms_is_explained(server: Server, client: Client) -> None:
+async def test_the_nearest_of_several_forms_is_explained(server: Server, client: Caller) -> None:
     @server.tool
     def draw(shape: Circle | Box) -> str:
         return type(shape).__name__
@@ -125,7 +110,7 @@ async def test_the_nearest_of_several_forms_is_explained(server: Server, client:
 
 
 async def test_what_only_a_model_refuses_is_told_beside_the_rest(
-    server: Server, client: Client
+    server: Server, client: Caller
 ) -> None:
     @server.tool
     def invite(guest: Guest, seats: int) -> str:
@@ -137,7 +122,7 @@ async def test_what_only_a_model_refuses_is_told_beside_the_rest(
     ]
 
 
-async def test_words_for_what_the_schema_would_allow(server: Server, client: Client) -> None:
+async def test_words_for_what_the_schema_would_allow(server: Server, client: Caller) -> None:
     @server.tool(strict=True)
     def count(n: int) -> int:
         return n
@@ -160,7 +145,7 @@ def test_a_function_is_no_parameter(server: Server) -> None:
         server.add_tool(apply)
 
 
-async def test_a_class_makes_what_is_depended_on(server: Server, client: Client) -> None:
+async def test_a_class_makes_what_is_depended_on(server: Server, client: Caller) -> None:
     class Bare:
         text = "bare"
 
@@ -184,7 +169,7 @@ async def test_a_class_makes_what_is_depended_on(server: Server, client: Client)
 
 
 async def test_an_error_without_words_has_those_of_its_value(
-    server: Server, client: Client
+    server: Server, client: Caller
 ) -> None:
     @server.tool
     def fail() -> str:
@@ -197,7 +182,7 @@ async def test_an_error_without_words_has_those_of_its_value(
 
 
 @pytest.mark.parametrize("name", ["..%2Fx", "%2e%2e", "..", "%2Fetc", "a%5C..%5Cb"])
-async def test_raw_variables_do_not_climb_either(server: Server, client: Client, name: str) -> None:
+async def test_raw_variables_do_not_climb_either(server: Server, client: Caller, name: str) -> None:
     @server.resource("raw://{name}", raw=True)
     def read(name: str) -> str:
         return name
@@ -210,7 +195,7 @@ async def test_raw_variables_do_not_climb_either(server: Server, client: Client,
 
 
 async def test_a_schema_without_properties_leaves_the_words_to_the_type(
-    server: Server, client: Client
+    server: Server, client: Caller
 ) -> None:
     @server.tool(input_schema={"type": "object"})
     def take(n: int = 1) -> int:

@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from tests.asking import ask
 
 from toolhaft import Complete, Limits, Server, ToolError
+from toolhaft.testing import assert_error, requests
 
 
 def make() -> Server:
@@ -96,17 +98,6 @@ def test_a_limit_of_nothing_is_refused() -> None:
         Limits(threads=0)
 
 
-async def call(server: Server, method: str, **params: Any) -> dict[str, Any]:
-    envelope = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": envelope}}
-    answer = await server.handle(message)
-    assert answer is not None
-    return answer
-
-
 async def test_the_text_of_a_tool_error_in_a_resource_is_sent() -> None:
     server = make()
 
@@ -114,7 +105,7 @@ async def test_the_text_of_a_tool_error_in_a_resource_is_sent() -> None:
     def broken() -> str:
         raise ToolError("the disk is away")
 
-    answer = await call(server, "resources/read", uri="a://b")
+    answer = await ask(server, "resources/read", uri="a://b")
 
     assert answer["error"] == {"code": -32603, "message": "the disk is away"}
 
@@ -123,8 +114,8 @@ async def test_a_static_resource_is_found_whatever_the_case_of_its_scheme() -> N
     server = make()
     server.add_resource(greet, "notes://All")
 
-    found = await call(server, "resources/read", uri="NOTES://All")
-    missing = await call(server, "resources/read", uri="notes://all")
+    found = await ask(server, "resources/read", uri="NOTES://All")
+    missing = await ask(server, "resources/read", uri="notes://all")
 
     assert found["result"]["contents"][0]["text"] == "hello"
     assert found["result"]["contents"][0]["uri"] == "NOTES://All"
@@ -135,7 +126,7 @@ async def test_an_unknown_tool_is_answered_with_those_that_exist() -> None:
     server = make()
     server.add_tool(greet)
 
-    answer = await call(server, "tools/call", name="great")
+    answer = await ask(server, "tools/call", name="great")
 
     assert answer["error"]["message"] == "unknown tool: 'great'; there are greet"
 
@@ -147,27 +138,14 @@ async def test_a_prompt_that_returns_what_is_no_message_fails() -> None:
     def wrong() -> Any:
         return {"role": "user", "content": "hi"}
 
-    answer = await call(server, "prompts/get", name="wrong")
+    answer = await ask(server, "prompts/get", name="wrong")
 
     assert answer["error"]["code"] == -32603
     assert "prompts/get 'wrong' failed: TypeError" in answer["error"]["message"]
 
 
 async def test_a_revision_with_a_handshake_in_an_envelope_is_told_to_shake_hands() -> None:
-    answer = await make().handle(
-        {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "server/discover",
-            "params": {
-                "_meta": {
-                    "io.modelcontextprotocol/protocolVersion": "2025-11-25",
-                    "io.modelcontextprotocol/clientCapabilities": {},
-                }
-            },
-        }
-    )
+    request = requests.of("2026-07-28").server_discover()
+    request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2025-11-25"
 
-    assert answer is not None
-    assert answer["error"]["code"] == -32022
-    assert "begins with `initialize`" in answer["error"]["message"]
+    assert_error(await make().handle(request), -32022, "begins with `initialize`")

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.asking import outcome
 
 from toolhaft import Context, Server
 
@@ -20,17 +21,9 @@ def server() -> Server:
     return Server("tested", version="1", errors="show")
 
 
-async def ask(server: Server, method: str, **params: Any) -> dict[str, Any]:
-    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
-    answer = await server.handle(message)
-    assert answer is not None
-    result: dict[str, Any] = answer["result"]
-    return result
-
-
 async def listed(server: Server) -> dict[str, Any]:
     """The one tool of a server, as clients see it."""
-    [tool] = (await ask(server, "tools/list"))["tools"]
+    [tool] = (await outcome(server, "tools/list"))["tools"]
     found: dict[str, Any] = tool
     return found
 
@@ -38,7 +31,7 @@ async def listed(server: Server) -> dict[str, Any]:
 async def call(server: Server, **arguments: Any) -> Any:
     """What the one tool of a server gives for these arguments."""
     name = (await listed(server))["name"]
-    result = await ask(server, "tools/call", name=name, arguments=arguments)
+    result = await outcome(server, "tools/call", name=name, arguments=arguments)
     assert "isError" not in result, result
     return result["content"][0]["text"]
 
@@ -207,8 +200,8 @@ async def test_every_kind_of_callable_can_be_a_resource_and_a_prompt(
     server.resource("it://{a}/{b}")(function)
     server.prompt(function)
 
-    read = await ask(server, "resources/read", uri="it://1/5")
-    got = await ask(server, "prompts/get", name=name, arguments={"a": "1"})
+    read = await outcome(server, "resources/read", uri="it://1/5")
+    got = await outcome(server, "prompts/get", name=name, arguments={"a": "1"})
 
     assert read["contents"][0]["text"] == "1 5"
     assert got["messages"][0]["content"]["text"] == "1 2"
@@ -246,8 +239,8 @@ async def test_a_method_is_bound_to_its_object_at_registration(server: Server) -
     one.word = "Hi"  # the object is the same, not a copy
     one.greet = lambda name: "another function"  # type: ignore[method-assign]
 
-    first = await ask(server, "tools/call", name="one", arguments={"name": "Ann"})
-    second = await ask(server, "tools/call", name="two", arguments={"name": "Ann"})
+    first = await outcome(server, "tools/call", name="one", arguments={"name": "Ann"})
+    second = await outcome(server, "tools/call", name="two", arguments={"name": "Ann"})
 
     assert first["content"][0]["text"] == "Hi, Ann"
     assert second["content"][0]["text"] == "Bye, Ann"
@@ -291,7 +284,7 @@ async def test_a_fixed_keyword_is_hidden_and_used(server: Server) -> None:
 async def test_a_fixed_keyword_cannot_be_given_by_a_client(server: Server) -> None:
     server.tool(functools.partial(plain, b=7))
 
-    result = await ask(server, "tools/call", name="plain", arguments={"a": 1, "b": 8})
+    result = await outcome(server, "tools/call", name="plain", arguments={"a": 1, "b": 8})
 
     assert result["isError"] is True
     assert "b" in result["content"][0]["text"]
@@ -339,18 +332,18 @@ async def test_a_fixed_value_may_be_of_any_type(server: Server) -> None:
     server.add_tool(functools.partial(query, db=Database()), name="second")
 
     for name in ("first", "second"):
-        result = await ask(server, "tools/call", name=name, arguments={"text": "x"})
+        result = await outcome(server, "tools/call", name=name, arguments={"text": "x"})
         assert result["content"][0]["text"] == "db: x"
 
 
 async def test_a_partial_still_gets_its_context(server: Server) -> None:
     def it(a: int, ctx: Context) -> str:
-        return f"{a} {ctx.request_id}"
+        return f"{a} {ctx.client.revision}"
 
     server.tool(functools.partial(it, a=3))
 
     assert not (await listed(server))["inputSchema"].get("properties")
-    assert await call(server) == "3 1"
+    assert await call(server) == "3 2026-07-28"
 
 
 async def test_a_partial_method_of_an_object_can_be_a_tool(server: Server) -> None:

@@ -17,6 +17,7 @@ import attrs
 import msgspec
 import pydantic
 import pytest
+from tests.asking import OLD, OneTool
 from typing_extensions import TypeAliasType
 
 from toolhaft import (
@@ -32,73 +33,9 @@ from toolhaft import (
     user,
 )
 from toolhaft.features.signature import form_of
-from toolhaft.protocol.handshake import Session
 
 PNG = b"\x89PNG\r\n\x1a\n"
 UUID_TEXT = "123e4567-e89b-42d3-a456-426614174000"
-
-
-class Client:
-    """A client of one revision, in its own session."""
-
-    def __init__(self, server: Server, revision: str) -> None:
-        self._server = server
-        self._revision = revision
-        self._session = Session()
-
-    async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """The whole answer."""
-        if self._revision == "2026-07-28":
-            meta = {
-                "io.modelcontextprotocol/protocolVersion": self._revision,
-                "io.modelcontextprotocol/clientCapabilities": {},
-            }
-            params["_meta"] = {**meta, **params.get("_meta", {})}
-        elif self._session.state == "new":
-            await self._send(
-                "initialize",
-                {
-                    "protocolVersion": self._revision,
-                    "capabilities": {},
-                    "clientInfo": {"name": "test", "version": "1"},
-                },
-            )
-        return await self._send(method, params)
-
-    async def _send(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = await self._server.handle(message, self._session)
-        assert answer is not None
-        return answer
-
-    async def tool(self) -> dict[str, Any]:
-        """The one tool of the server, as it is listed."""
-        [tool] = (await self.ask("tools/list"))["result"]["tools"]
-        return dict(tool)
-
-    async def call(self, **arguments: Any) -> dict[str, Any]:
-        """What the one tool answers."""
-        name = (await self.tool())["name"]
-        return dict((await self.ask("tools/call", name=name, arguments=arguments))["result"])
-
-    async def data(self, **arguments: Any) -> Any:
-        """The structured content of a call that goes well."""
-        result = await self.call(**arguments)
-        assert "isError" not in result, result["content"]
-        return result["structuredContent"]
-
-    async def text(self, **arguments: Any) -> Any:
-        """The text of a call that goes well."""
-        result = await self.call(**arguments)
-        assert "isError" not in result, result["content"]
-        assert "structuredContent" not in result
-        return result["content"][0]["text"]
-
-    async def failure(self, **arguments: Any) -> str:
-        """The text of a call that fails."""
-        result = await self.call(**arguments)
-        assert result.get("isError") is True, result
-        return str(result["content"][0]["text"])
 
 
 @pytest.fixture
@@ -107,14 +44,14 @@ def server() -> Server:
 
 
 @pytest.fixture
-def client(server: Server) -> Client:
-    return Client(server, "2026-07-28")
+def client(server: Server) -> OneTool:
+    return OneTool(server)
 
 
 @pytest.fixture
-def older(server: Server) -> Client:
+def older(server: Server) -> OneTool:
     """A client of the last revision in which structured content has to be an object."""
-    return Client(server, "2025-11-25")
+    return OneTool(server, OLD)
 
 
 def returning(annotation: Any, value: Any) -> Callable[[], Any]:
@@ -154,7 +91,7 @@ def echoing(annotation: Any, **defaults: Any) -> Callable[..., Any]:
     ids=str,
 )
 async def test_anything_is_taken_and_given(
-    server: Server, client: Client, annotation: Any, value: Any, schema: Any
+    server: Server, client: OneTool, annotation: Any, value: Any, schema: Any
 ) -> None:
     def same(v: Any) -> Any:
         return v
@@ -170,7 +107,7 @@ async def test_anything_is_taken_and_given(
         assert tool.get("outputSchema", {}) == ({} if schema == {"type": "array"} else schema)
 
 
-async def test_the_items_of_an_iterable_are_checked(server: Server, client: Client) -> None:
+async def test_the_items_of_an_iterable_are_checked(server: Server, client: OneTool) -> None:
     server.add_tool(echoing(Iterable[int]))
 
     assert await client.text(v=[1]) == "[1]"
@@ -185,7 +122,7 @@ Count = TypeAliasType("Count", Annotated[int, annotated_types.Ge(18)])
 
 @pytest.mark.parametrize("annotation", [Age, Count, list[Age], list[Count]], ids=str)
 async def test_the_constraint_of_a_name_for_a_type_is_enforced(
-    server: Server, client: Client, annotation: Any
+    server: Server, client: OneTool, annotation: Any
 ) -> None:
     server.add_tool(echoing(annotation))
     is_list = annotation not in (Age, Count)
@@ -203,7 +140,7 @@ class ByName:
 
 @pytest.mark.parametrize("kind", [ByName])
 async def test_the_constraint_of_a_name_is_enforced_inside_of_a_class(
-    server: Server, client: Client, kind: Any
+    server: Server, client: OneTool, kind: Any
 ) -> None:
     server.add_tool(echoing(kind))
 
@@ -219,7 +156,7 @@ class Row(msgspec.Struct, array_like=True):
     size: int = 0
 
 
-async def test_a_struct_that_is_like_an_array_is_one(server: Server, client: Client) -> None:
+async def test_a_struct_that_is_like_an_array_is_one(server: Server, client: OneTool) -> None:
     @server.tool
     def same(row: Row) -> Row:
         return row
@@ -252,7 +189,7 @@ class Secret:
 
 
 async def test_a_private_field_of_attrs_has_one_name_in_schema_and_data(
-    server: Server, client: Client
+    server: Server, client: OneTool
 ) -> None:
     @server.tool
     def told(secret: Secret) -> int:
@@ -300,14 +237,14 @@ class Table(dict[str, int]):
     ids=str,
 )
 async def test_a_subclass_of_a_plain_type_is_sent_as_its_base(
-    server: Server, client: Client, annotation: Any, value: Any, data: Any
+    server: Server, client: OneTool, annotation: Any, value: Any, data: Any
 ) -> None:
     server.add_tool(returning(annotation, value))
 
     assert await client.data() == data
 
 
-async def test_a_subclass_of_str_is_text(server: Server, client: Client) -> None:
+async def test_a_subclass_of_str_is_text(server: Server, client: OneTool) -> None:
     server.add_tool(returning(str, Name("a")))
 
     assert await client.text() == "a"
@@ -323,7 +260,7 @@ class Visit:
 
 
 async def test_a_time_without_a_zone_may_stand_beside_a_constraint(
-    server: Server, client: Client
+    server: Server, client: OneTool
 ) -> None:
     server.add_tool(returning(Visit, Visit(1, datetime.datetime(2026, 1, 31, 12))))
 
@@ -342,7 +279,7 @@ class Aliased(pydantic.BaseModel, extra="forbid"):
         return len(self.name)
 
 
-async def test_a_model_gives_what_it_serializes(server: Server, client: Client) -> None:
+async def test_a_model_gives_what_it_serializes(server: Server, client: OneTool) -> None:
     server.add_tool(returning(Aliased, Aliased(name="ab")))
     schema = (await client.tool())["outputSchema"]
 
@@ -359,7 +296,7 @@ class Strict(pydantic.BaseModel):
 
 
 async def test_a_strict_model_reads_what_json_has_only_strings_for(
-    server: Server, client: Client
+    server: Server, client: OneTool
 ) -> None:
     @server.tool
     def take(v: Strict) -> str:
@@ -372,7 +309,7 @@ async def test_a_strict_model_reads_what_json_has_only_strings_for(
 
 
 async def test_what_stands_for_a_model_has_to_be_what_the_schema_says(
-    server: Server, client: Client
+    server: Server, client: OneTool
 ) -> None:
     server.add_tool(returning(Inner, {"n": "7"}))
 
@@ -384,7 +321,7 @@ class Meeting(pydantic.BaseModel):
     at: datetime.datetime
 
 
-async def test_a_model_does_not_promise_a_zone_either(server: Server, client: Client) -> None:
+async def test_a_model_does_not_promise_a_zone_either(server: Server, client: OneTool) -> None:
     server.add_tool(returning(Meeting, Meeting(at=datetime.datetime(2026, 1, 31, 12))))
 
     assert await client.data() == {"at": "2026-01-31T12:00:00"}
@@ -402,14 +339,16 @@ class Dog(msgspec.Struct, tag="dog"):
     name: str
 
 
-async def test_a_tag_is_needed_only_where_there_is_a_choice(server: Server, client: Client) -> None:
+async def test_a_tag_is_needed_only_where_there_is_a_choice(
+    server: Server, client: OneTool
+) -> None:
     server.add_tool(returning(Cat, {"lives": 9}), name="one")
 
     assert (await client.tool())["outputSchema"]["required"] == ["lives"]
     assert await client.data() == {"lives": 9}
 
 
-async def test_a_tag_is_needed_where_there_is_a_choice(server: Server, client: Client) -> None:
+async def test_a_tag_is_needed_where_there_is_a_choice(server: Server, client: OneTool) -> None:
     server.add_tool(returning(Cat | Dog, {"lives": 9}))
 
     first, second = (await client.tool())["outputSchema"]["anyOf"]
@@ -425,7 +364,7 @@ async def test_a_tag_is_needed_where_there_is_a_choice(server: Server, client: C
     ids=str,
 )
 async def test_a_tag_is_not_needed_to_tell_a_struct_from_null(
-    server: Server, client: Client, annotation: Any, value: Any
+    server: Server, client: OneTool, annotation: Any, value: Any
 ) -> None:
     server.add_tool(returning(annotation, value))
 
@@ -446,7 +385,7 @@ class Mode(enum.IntFlag):
 
 
 @pytest.mark.parametrize("flags", [Access, Mode])
-async def test_flags_may_be_put_together(server: Server, client: Client, flags: Any) -> None:
+async def test_flags_may_be_put_together(server: Server, client: OneTool, flags: Any) -> None:
     both = flags.READ | flags.WRITE
 
     def same(v: Any) -> Any:
@@ -467,7 +406,7 @@ async def test_flags_may_be_put_together(server: Server, client: Client, flags: 
 
 @pytest.mark.parametrize("default", ["\ud800", math.inf, math.nan, [math.inf, 1.0]], ids=ascii)
 async def test_a_default_that_cannot_be_told_does_not_break_the_list(
-    server: Server, client: Client, default: Any
+    server: Server, client: OneTool, default: Any
 ) -> None:
     annotation = (
         str if isinstance(default, str) else list[float] if isinstance(default, list) else float
@@ -480,7 +419,7 @@ async def test_a_default_that_cannot_be_told_does_not_break_the_list(
     assert "required" not in schema
 
 
-async def test_the_default_of_a_set_is_in_order(server: Server, client: Client) -> None:
+async def test_the_default_of_a_set_is_in_order(server: Server, client: OneTool) -> None:
     words = frozenset({"pear", "apple", "fig"})
     server.add_tool(echoing(frozenset[str], default=words))
 
@@ -518,7 +457,7 @@ class Box:
     ids=str,
 )
 async def test_strictness_reaches_unions_and_models(
-    server: Server, client: Client, annotation: Any, good: Any, bad: Any
+    server: Server, client: OneTool, annotation: Any, good: Any, bad: Any
 ) -> None:
     server.add_tool(echoing(annotation), strict=True)
 
@@ -530,7 +469,7 @@ async def test_strictness_reaches_unions_and_models(
 # 11. Content by annotation
 
 
-async def test_an_empty_list_of_images_is_no_content(server: Server, client: Client) -> None:
+async def test_an_empty_list_of_images_is_no_content(server: Server, client: OneTool) -> None:
     server.add_tool(returning(list[Image], []))
 
     result = await client.call()
@@ -540,7 +479,7 @@ async def test_an_empty_list_of_images_is_no_content(server: Server, client: Cli
     assert "outputSchema" not in await client.tool()
 
 
-async def test_a_list_of_text_or_images_is_content(server: Server, client: Client) -> None:
+async def test_a_list_of_text_or_images_is_content(server: Server, client: OneTool) -> None:
     server.add_tool(returning(list[str | Image], ["a"]))
 
     result = await client.call()
@@ -549,13 +488,13 @@ async def test_a_list_of_text_or_images_is_content(server: Server, client: Clien
     assert "structuredContent" not in result
 
 
-async def test_a_number_is_no_image(server: Server, client: Client) -> None:
+async def test_a_number_is_no_image(server: Server, client: OneTool) -> None:
     server.add_tool(returning(Image, 5))
 
     assert "annotated to return content, but returned int" in await client.failure()
 
 
-async def test_an_image_is_an_image(server: Server, client: Client) -> None:
+async def test_an_image_is_an_image(server: Server, client: OneTool) -> None:
     server.add_tool(returning(Image | Embedded, Image(PNG)))
 
     assert (await client.call())["content"][0]["type"] == "image"
@@ -580,7 +519,7 @@ class Order:
     ids=str,
 )
 async def test_json_in_a_string_is_read_one_level_down(
-    server: Server, client: Client, given: Any
+    server: Server, client: OneTool, given: Any
 ) -> None:
     @server.tool
     def take(order: Order) -> str:
@@ -594,7 +533,7 @@ async def test_json_in_a_string_is_read_one_level_down(
 
 @pytest.mark.parametrize("value", [None, 5])
 async def test_a_generator_may_return_none(
-    server: Server, client: Client, value: int | None
+    server: Server, client: OneTool, value: int | None
 ) -> None:
     @server.tool
     def count() -> Generator[str, None, int | None]:
@@ -608,7 +547,7 @@ async def test_a_generator_may_return_none(
 # 14. Notes beside the result
 
 
-async def test_a_described_str_is_text(server: Server, client: Client) -> None:
+async def test_a_described_str_is_text(server: Server, client: OneTool) -> None:
     server.add_tool(returning(Annotated[str, "d"], "a"))
 
     assert await client.text() == "a"
@@ -641,7 +580,7 @@ def test_a_class_with_a_field_that_is_not_for_callers_is_no_parameter(
 
 @pytest.mark.parametrize("kind", [Account, AttrsAccount])
 async def test_a_class_with_a_field_that_is_not_for_callers_is_a_result(
-    server: Server, client: Client, kind: Any
+    server: Server, client: OneTool, kind: Any
 ) -> None:
     server.add_tool(returning(kind, kind("a")))
 
@@ -653,7 +592,7 @@ async def test_a_class_with_a_field_that_is_not_for_callers_is_a_result(
 # 16. Headers beside None
 
 
-async def test_a_header_in_a_union_is_not_for_clients(server: Server, client: Client) -> None:
+async def test_a_header_in_a_union_is_not_for_clients(server: Server, client: OneTool) -> None:
     @server.tool
     def whoami(tenant: Annotated[str, Header("X-Tenant")] | None = None) -> str:
         return repr(tenant)
@@ -707,7 +646,7 @@ class FragileModel(pydantic.BaseModel):
     ids=["default", "factory", "validator", "dataclass", "inside", "union", "model"],
 )
 async def test_what_breaks_while_arguments_are_read_is_a_failed_call(
-    server: Server, client: Client, tool: Callable[..., Any], arguments: dict[str, Any]
+    server: Server, client: OneTool, tool: Callable[..., Any], arguments: dict[str, Any]
 ) -> None:
     server.add_tool(tool)
 
@@ -724,7 +663,7 @@ def tree_of(kind: Any) -> Any:
 
 
 async def test_two_recursive_models_of_one_name_are_kept_apart(
-    server: Server, client: Client
+    server: Server, client: OneTool
 ) -> None:
     def plant(one: Any, other: Any) -> str:
         return f"{one.value!r} {other.value!r}"
@@ -754,7 +693,7 @@ Truths.__name__ = "Tree"
 
 @pytest.mark.parametrize("model_first", [True, False])
 async def test_a_recursive_model_and_a_dataclass_of_one_name_are_kept_apart(
-    server: Server, client: Client, model_first: bool
+    server: Server, client: OneTool, model_first: bool
 ) -> None:
     def plant(one: Any, other: Any) -> None: ...
 
@@ -775,7 +714,7 @@ async def test_a_recursive_model_and_a_dataclass_of_one_name_are_kept_apart(
 
 
 async def test_a_choice_of_object_and_null_agrees_with_its_data(
-    server: Server, client: Client, older: Client
+    server: Server, client: OneTool, older: OneTool
 ) -> None:
     schema = {"anyOf": [{"type": "object", "required": ["a"]}, {"type": "null"}]}
 
@@ -794,7 +733,7 @@ async def test_a_choice_of_object_and_null_agrees_with_its_data(
 
 
 async def test_a_reference_to_the_root_follows_the_root(
-    server: Server, client: Client, older: Client
+    server: Server, client: OneTool, older: OneTool
 ) -> None:
     schema = {"type": "array", "items": {"$ref": "#"}}
 
@@ -816,7 +755,7 @@ class Node:
     more: "list[Node]"
 
 
-async def test_what_is_shared_moves_with_what_refers_to_it(server: Server, older: Client) -> None:
+async def test_what_is_shared_moves_with_what_refers_to_it(server: Server, older: OneTool) -> None:
     server.add_tool(returning(list[Node], [Node([])]))
 
     result = (await older.tool())["outputSchema"]["properties"]["result"]
@@ -825,7 +764,7 @@ async def test_what_is_shared_moves_with_what_refers_to_it(server: Server, older
     assert result["$defs"]["Node"]["properties"]["more"]["items"] == result["items"]
 
 
-async def test_a_recursive_root_says_what_it_is(server: Server, older: Client) -> None:
+async def test_a_recursive_root_says_what_it_is(server: Server, older: OneTool) -> None:
     server.add_tool(returning(Node, Node([Node([])])))
 
     schema = (await older.tool())["outputSchema"]
@@ -878,7 +817,7 @@ async def test_progress_only_increases(tool: Callable[..., Any]) -> None:
 
     server = Server("review", version="1", middleware=[listen])
     server.add_tool(tool, name="it")
-    client = Client(server, "2026-07-28")
+    client = OneTool(server, "2026-07-28")
 
     answer = await client.ask("tools/call", name="it", _meta={"progressToken": 1})
 
@@ -887,7 +826,7 @@ async def test_progress_only_increases(tool: Callable[..., Any]) -> None:
     assert heard == sorted(set(heard))
 
 
-async def test_two_contexts_of_one_call_are_one(server: Server, client: Client) -> None:
+async def test_two_contexts_of_one_call_are_one(server: Server, client: OneTool) -> None:
     def depend(inner: Context) -> Context:
         return inner
 
@@ -917,7 +856,9 @@ def test_an_input_schema_with_a_property_too_many_is_refused(server: Server) -> 
         server.add_tool(takes_n, input_schema=schema)
 
 
-async def test_what_has_no_annotation_is_checked_as_it_came(server: Server, client: Client) -> None:
+async def test_what_has_no_annotation_is_checked_as_it_came(
+    server: Server, client: OneTool
+) -> None:
     server.add_tool(
         takes_n,
         input_schema={
@@ -983,7 +924,7 @@ def test_the_form_is_that_of_the_call() -> None:
     assert form_of(functools.partial(Waits)) == "plain"
 
 
-async def test_each_form_is_called_as_it_has_to_be(server: Server, client: Client) -> None:
+async def test_each_form_is_called_as_it_has_to_be(server: Server, client: OneTool) -> None:
     @server.tool
     def use(
         made: Waits = Depends(Waits),
@@ -998,7 +939,7 @@ async def test_each_form_is_called_as_it_has_to_be(server: Server, client: Clien
 # 24. Defaults of dependencies
 
 
-async def test_a_dependency_has_its_own_defaults(server: Server, client: Client) -> None:
+async def test_a_dependency_has_its_own_defaults(server: Server, client: OneTool) -> None:
     def depend(
         a: int = pydantic.Field(default=3),
         b: list[int] = msgspec.field(default_factory=list),
@@ -1052,21 +993,21 @@ def test_a_mistake_in_a_type_names_the_parameter(server: Server, annotation: Any
         server.add_tool(echoing(annotation))
 
 
-async def test_a_pattern_of_rust_is_left_to_pydantic(server: Server, client: Client) -> None:
+async def test_a_pattern_of_rust_is_left_to_pydantic(server: Server, client: OneTool) -> None:
     server.add_tool(echoing(Annotated[str, pydantic.Field(pattern=r"^\p{L}+$")]))
 
     assert await client.text(v="é") == "'é'"
     assert "v: " in await client.failure(v="1")
 
 
-async def test_notes_need_not_be_hashable(server: Server, client: Client) -> None:
+async def test_notes_need_not_be_hashable(server: Server, client: OneTool) -> None:
     server.add_tool(echoing(Annotated[int, [1], annotated_types.Ge(1)]))
 
     assert await client.text(v=1) == "1"
     assert "v: must be at least 1, got 0" in await client.failure(v=0)
 
 
-async def test_notes_need_not_be_hashable_inside(server: Server, client: Client) -> None:
+async def test_notes_need_not_be_hashable_inside(server: Server, client: OneTool) -> None:
     server.add_tool(echoing(list[Annotated[int, [1], annotated_types.Ge(1)]]))
 
     assert await client.text(v=[1]) == "[1]"
@@ -1075,7 +1016,7 @@ async def test_notes_need_not_be_hashable_inside(server: Server, client: Client)
 
 @pytest.mark.parametrize(("tz", "good", "bad"), [(True, "Z", ""), (False, "", "Z")])
 async def test_a_zone_is_enforced(
-    server: Server, client: Client, tz: bool, good: str, bad: str
+    server: Server, client: OneTool, tz: bool, good: str, bad: str
 ) -> None:
     server.add_tool(echoing(Annotated[datetime.datetime, msgspec.Meta(tz=tz)]))
     noon = "2026-01-31T12:00:00"
@@ -1087,7 +1028,7 @@ async def test_a_zone_is_enforced(
 # 27. Fields of msgspec
 
 
-async def test_a_field_without_default_is_required(server: Server, client: Client) -> None:
+async def test_a_field_without_default_is_required(server: Server, client: OneTool) -> None:
     server.add_tool(echoing(int, default=msgspec.field()))
 
     assert (await client.tool())["inputSchema"]["required"] == ["v"]
@@ -1113,7 +1054,7 @@ GONE = NotFound("it is gone")
 
 
 async def test_an_error_that_is_raised_twice_has_each_time_its_uri(
-    server: Server, client: Client
+    server: Server, client: OneTool
 ) -> None:
     @server.resource("a://{name}")
     def read(name: str) -> str:
@@ -1129,7 +1070,7 @@ async def test_an_error_that_is_raised_twice_has_each_time_its_uri(
 # 30. Completion
 
 
-async def test_truth_values_complete_as_json_writes_them(server: Server, client: Client) -> None:
+async def test_truth_values_complete_as_json_writes_them(server: Server, client: OneTool) -> None:
     @server.prompt
     def write(loud: Literal[True, False]) -> Any:
         return user(f"{loud}")
@@ -1149,7 +1090,7 @@ async def test_truth_values_complete_as_json_writes_them(server: Server, client:
 # 31. Functions that do not return
 
 
-async def test_a_tool_may_never_return(server: Server, client: Client) -> None:
+async def test_a_tool_may_never_return(server: Server, client: OneTool) -> None:
     @server.tool
     def refuse() -> NoReturn:
         raise ToolError("never")
@@ -1174,7 +1115,7 @@ async def swallows_async() -> AsyncGenerator[int, None]:
 @pytest.mark.parametrize("dependency", [swallows, swallows_async])
 @pytest.mark.parametrize("form", ["plain", "async"])
 async def test_a_call_fails_whoever_catches_its_error(
-    server: Server, client: Client, dependency: Callable[..., Any], form: str
+    server: Server, client: OneTool, dependency: Callable[..., Any], form: str
 ) -> None:
     def plain(n: Annotated[int, Depends(dependency)]) -> str:
         raise ToolError("it failed")
@@ -1194,7 +1135,7 @@ GIF = bytes.fromhex("47494638396101000100800000ff0000ffffff2c0000000001000100000
 
 @pytest.mark.parametrize("annotation", [list, list[Any], list[object], Any])
 async def test_a_list_of_anything_may_be_content(
-    server: Server, client: Client, annotation: Any
+    server: Server, client: OneTool, annotation: Any
 ) -> None:
     def shown() -> Any:
         return ["a", Image(GIF)]
@@ -1257,7 +1198,7 @@ def test_a_default_that_does_not_fit_is_refused(
 
 
 async def test_a_default_that_json_cannot_tell_is_the_authors_own(
-    server: Server, client: Client
+    server: Server, client: OneTool
 ) -> None:
     nothing = object()
 
@@ -1268,7 +1209,7 @@ async def test_a_default_that_json_cannot_tell_is_the_authors_own(
     assert await client.data() is True
 
 
-async def test_a_default_of_none_takes_null(server: Server, client: Client) -> None:
+async def test_a_default_of_none_takes_null(server: Server, client: OneTool) -> None:
     @server.tool
     def take(
         n: int = None,  # type: ignore[assignment]  # noqa: RUF013
@@ -1286,7 +1227,7 @@ async def test_a_default_of_none_takes_null(server: Server, client: Client) -> N
 
 
 async def test_a_forgotten_await_is_named(
-    server: Server, client: Client, caplog: pytest.LogCaptureFixture
+    server: Server, client: OneTool, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def answer() -> int:
         return 1
@@ -1318,7 +1259,7 @@ def test_a_dependency_instead_of_a_type_is_refused(server: Server) -> None:
         server.add_tool(take)
 
 
-async def test_a_context_manager_is_entered_and_left(server: Server, client: Client) -> None:
+async def test_a_context_manager_is_entered_and_left(server: Server, client: OneTool) -> None:
     told: list[str] = []
 
     @contextlib.contextmanager
@@ -1335,7 +1276,7 @@ async def test_a_context_manager_is_entered_and_left(server: Server, client: Cli
     assert told == ["in", "out"]
 
 
-async def test_types_of_pydantic_are_parameters_too(server: Server, client: Client) -> None:
+async def test_types_of_pydantic_are_parameters_too(server: Server, client: OneTool) -> None:
     @server.tool
     def visit(url: pydantic.HttpUrl) -> str:
         return str(url.host)
@@ -1345,7 +1286,7 @@ async def test_types_of_pydantic_are_parameters_too(server: Server, client: Clie
 
 
 async def test_with_a_schema_by_hand_unknown_arguments_are_refused_too(
-    server: Server, client: Client
+    server: Server, client: OneTool
 ) -> None:
     schema: Any = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     server.add_tool(takes_n, input_schema=schema)
@@ -1353,7 +1294,7 @@ async def test_with_a_schema_by_hand_unknown_arguments_are_refused_too(
     assert "zz: unknown argument" in await client.failure(n=1, zz=2)
 
 
-async def test_a_resource_that_promises_text_is_held_to_it(server: Server, client: Client) -> None:
+async def test_a_resource_that_promises_text_is_held_to_it(server: Server, client: OneTool) -> None:
     @server.resource("a://b")
     def forgets() -> str:  # type: ignore[return]
         """Has no return."""

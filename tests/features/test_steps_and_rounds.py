@@ -17,11 +17,12 @@ from toolhaft import (
     Depends,
     Elicit,
     InputRequired,
+    McpError,
     Roots,
     Sample,
     Server,
 )
-from toolhaft.testing import in_both_eras, play
+from toolhaft.testing import Client, ToolFailed, in_both_eras, play
 
 NEW, OLD = "2026-07-28", "2025-11-25"
 Size = Literal["small", "large"]
@@ -282,10 +283,8 @@ async def test_a_parameter_that_is_not_answered_fails_the_call() -> None:
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("revision", [NEW, OLD])
 async def test_a_parameter_has_its_default_if_the_client_cannot_be_asked(
-    revision: str, plain: bool, monkeypatch: pytest.MonkeyPatch
+    revision: str, plain: bool
 ) -> None:
-    monkeypatch.setattr("toolhaft.testing.playing.CAPABILITIES", {})
-
     async def tool(size: Annotated[Size, Ask("Which size?")] = "small") -> str:
         return size
 
@@ -295,11 +294,11 @@ async def test_a_parameter_has_its_default_if_the_client_cannot_be_asked(
     async def needs(size: Annotated[Size, Ask("Which size?")]) -> str:
         return size
 
-    function = on_a_thread if plain else tool
-    needed = await play(made(needs), "tool", revision=revision)
-
-    assert (await play(made(function), "tool", revision=revision)).text == "small"
-    assert "elicitation.form" in (needed.text or str(needed.error))
+    async with Client(made(on_a_thread if plain else tool), revision, capabilities={}) as client:
+        assert await client.call("tool") == "small"
+    async with Client(made(needs), revision, capabilities={}) as client:
+        with pytest.raises((McpError, ToolFailed), match=r"elicitation\.form"):
+            await client.call("tool")
 
 
 def test_a_parameter_that_cannot_be_asked_for_is_refused() -> None:

@@ -12,14 +12,12 @@ from toolhaft.errors import HeaderMismatch
 from toolhaft.jsonrpc import decode
 from toolhaft.protocol.calls import Answer, Batch, Call, Cancel, Notice, Reply
 from toolhaft.protocol.handshake import Session
+from toolhaft.protocol.head import Fields, Head, compare, decoded
 from toolhaft.protocol.http import (
     Doors,
-    Fields,
-    Head,
     Refused,
-    compare,
+    Regulars,
     cors,
-    decoded,
     preflight,
     status_of,
     takes,
@@ -133,14 +131,20 @@ def _peer(chance: random.Random) -> Peer:
 def test_no_request_makes_the_rules_raise(seed: int) -> None:
     chance = random.Random(seed)
     doors = Doors(origins=["https://my.example"])
+    regulars = Regulars(1000)
     seen: dict[str, int] = {}
     codes: set[int] = set()
     for number in range(REQUESTS_PER_RUN):
         fields, body = _fields(chance), _body(chance)
         try:
-            head = Head(fields)
-            _check(doors.refusal(head))
-            _check(unreadable(head, 1000))
+            head = regulars.meet(fields)
+            refusals = doors.refusal(Head(fields)), unreadable(Head(fields), 1000)
+            _check(refusals[0])
+            _check(refusals[1])
+            if refusals == (None, None):
+                regulars.remember(head)
+            else:
+                assert not head.welcome
             event = _peer(chance).take(decode(body), None, head)
             assert isinstance(event, Answer | Batch | Call | Cancel | Notice | Reply)
             if isinstance(event, Reply):

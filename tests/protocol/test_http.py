@@ -22,13 +22,11 @@ from toolhaft.errors import (
 )
 from toolhaft.jsonrpc import decode
 from toolhaft.protocol.calls import Call, Reply
+from toolhaft.protocol.head import Head, compare, decoded
 from toolhaft.protocol.http import (
     Doors,
-    Head,
     Refused,
-    compare,
     cors,
-    decoded,
     preflight,
     refused,
     status_of,

@@ -62,7 +62,7 @@ class _Pipe:
     async def drain(self) -> None: ...
 
 
-class _Streams:
+class Streams:
     """Over a pair of streams, as over stdio."""
 
     def __init__(self, *, stateless: bool) -> None:
@@ -111,8 +111,8 @@ class _Streams:
 @contextlib.asynccontextmanager
 async def streams(
     server: Server, *, stateless: bool, hello: Json = HANDSHAKE
-) -> AsyncGenerator[_Streams]:
-    client = _Streams(stateless=stateless)
+) -> AsyncGenerator[Streams]:
+    client = Streams(stateless=stateless)
     serving = asyncio.create_task(server.serve(client.reader, client.pipe))
     await client.open(hello)
     yield client
@@ -152,7 +152,7 @@ class _Response:
             self._hear(json.loads(self._rest))
 
 
-class _Http:
+class Http:
     """Over HTTP, by an ASGI application without a socket."""
 
     def __init__(self, app: Any, *, stateless: bool) -> None:
@@ -248,7 +248,7 @@ async def http(server: Server, *, stateless: bool) -> AsyncGenerator[Client]:
     events.put_nowait({"type": "lifespan.startup"})
     living = asyncio.create_task(app({"type": "lifespan"}, events.get, said.put))
     await asyncio.wait_for(said.get(), PATIENCE)
-    client = _Http(app, stateless=stateless)
+    client = Http(app, stateless=stateless)
     await client.open()
     yield client
     await client.close()

@@ -19,6 +19,7 @@ from toolhaft import (
     resource,
     tool,
 )
+from toolhaft.features.tools import Tool
 from toolhaft.protocol.calls import Exchange, Next, Result
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
@@ -564,3 +565,65 @@ async def test_what_is_disabled_when_it_is_included_is_seen_when_it_is_enabled()
 
         assert before == ["m_own", "m_git_diff"]
         assert await names(client) == ["m_own", "m_git_log", "m_git_diff"]
+
+
+def test_a_joined_name_that_clients_may_refuse_is_warned_of() -> None:
+    """When it is included, and when it comes later; the name alone is short enough."""
+    inner, outer = Server("inner", version="1"), Server("outer", version="1")
+    inner.add_tool(lambda: "", name="a" * 100)
+
+    with pytest.warns(UserWarning, match=r"tool 'p{32}_a{100}': clients may refuse") as warned:
+        outer.include(inner, prefix="p" * 32)
+    with pytest.warns(UserWarning, match=r"tool 'p{32}_b{128}': clients may refuse"):
+        inner.add_tool(lambda: "", name="b" * 128)
+    inner.add_tool(lambda: "", name="c" * 95)
+
+    assert [each.filename for each in warned] == [__file__]
+    assert len(outer.tools) == 3
+
+
+def test_a_warning_that_is_an_error_includes_nothing() -> None:
+    inner, outer = Server("inner", version="1"), Server("outer", version="1")
+    inner.add_tool(lambda: "", name="short")
+    inner.add_tool(lambda: "", name="a" * 100)
+
+    with pytest.raises(UserWarning, match="clients may refuse"):
+        outer.include(inner, prefix="p" * 32)
+
+    assert list(outer.tools) == []
+    assert not outer.capabilities().tools
+
+
+async def test_a_call_of_what_is_listed_further_in_makes_one_thing_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the length of the list."""
+
+    class Listing:
+        def tools(self) -> list[ToolInfo]:
+            return [ToolInfo(f"tool{number}") for number in range(500)]
+
+        def call_tool(self, name: str, arguments: Json) -> str:
+            return name
+
+    inner, outer = Server("inner", version="1", providers=[Listing()]), Server("o", version="1")
+    outer.include(inner, prefix="in")
+    made: list[str] = []
+    under, init = Tool.under, Tool.__init__
+
+    def counted_under(tool: Tool, name: str, *rest: Any) -> Tool:
+        made.append(f"under {name}")
+        return under(tool, name, *rest)
+
+    def counted_init(tool: Tool, *args: Any, name: str, **options: Any) -> None:
+        made.append(name)
+        init(tool, *args, name=name, **options)
+
+    monkeypatch.setattr(Tool, "under", counted_under)
+    monkeypatch.setattr(Tool, "__init__", counted_init)
+    async with streams(outer, stateless=True) as client:
+        assert await text(client, "in_tool499") == "tool499"
+        assert "unknown tool: 'in_tool500'" in await text(client, "in_tool500")
+        assert "unknown tool: 'tool499'" in await text(client, "tool499")
+
+    assert made == ["tool499", "under in_tool499", "under in_tool499"]

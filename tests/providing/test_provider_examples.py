@@ -1,28 +1,15 @@
-"""The examples of providers, by clients of both eras over stdio and HTTP."""
+"""The examples of providers as processes, by clients of both eras over stdio and HTTP."""
 
-import importlib.util
 import json
-import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.providing.clients import CLIENTS, ENVELOPE, Client, Connect, hears
+from tests.providing.clients import Client, hears
+from tests.providing.processes import PROCESSES, ROOT, ByFile
 
-ROOT = Path(__file__).parents[2]
-every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
-
-
-def load(name: str) -> ModuleType:
-    """A fresh copy of an example."""
-    spec = importlib.util.spec_from_file_location(f"example_{name}", ROOT / f"examples/{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+EXAMPLES = ROOT / "examples"
+every_client = pytest.mark.parametrize("connect", PROCESSES.values(), ids=PROCESSES)
 
 
 async def call(client: Client, name: str, /, **arguments: Any) -> Any:
@@ -43,30 +30,13 @@ async def read(client: Client, uri: str) -> Any:
     return found["contents"][0].get("text") if "contents" in found else found["code"]
 
 
-@pytest.mark.parametrize("name", ["factorial", "notes", "files"])
-def test_an_example_serves_when_it_is_run_as_a_script(name: str) -> None:
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": ENVELOPE}}
-
-    served = subprocess.run(
-        [sys.executable, str(ROOT / f"examples/{name}.py")],
-        input=json.dumps(request) + "\n",
-        capture_output=True,
-        encoding="utf-8",
-        timeout=30,
-        check=False,
-    )
-
-    assert (served.returncode, served.stderr) == (0, "")
-    assert json.loads(served.stdout)["result"]["tools"]
-
-
 # Class-based, custom and automatic calls
 
 
 @every_client
-async def test_factorials_by_heart_and_by_the_method(connect: Connect) -> None:
+async def test_factorials_by_heart_and_by_the_method(connect: ByFile) -> None:
     """L-15, L-23: the handler first, then the method, then what a call has changed."""
-    async with connect(load("factorial").server) as client:
+    async with connect(EXAMPLES / "factorial.py") as client:
         assert await tools(client) == ["factorial", "learn"]
         assert await call(client, "factorial", n=4) == "4! = 24 (by heart)"
         assert await call(client, "factorial", n=6) == "6! = 720"
@@ -76,9 +46,9 @@ async def test_factorials_by_heart_and_by_the_method(connect: Connect) -> None:
 
 
 @every_client
-async def test_factorials_that_cannot_be(connect: Connect) -> None:
+async def test_factorials_that_cannot_be(connect: ByFile) -> None:
     """L-28, E-25: the text of a ToolError, and nothing else."""
-    async with connect(load("factorial").server) as client:
+    async with connect(EXAMPLES / "factorial.py") as client:
         wrong = await client.ask("tools/call", name="factorial", arguments={"n": -1})
         missing = await call(client, "factorial")
         got = await client.ask("prompts/get", name="exercise", arguments={"n": "3"})
@@ -93,9 +63,9 @@ async def test_factorials_that_cannot_be(connect: Connect) -> None:
 
 
 @every_client
-async def test_notes_come_and_go_while_a_client_is_connected(connect: Connect) -> None:
+async def test_notes_come_and_go_while_a_client_is_connected(connect: ByFile) -> None:
     """E-15, E-30, E-32, E-46: explicit tools, templates, and resources changed at run time."""
-    async with connect(load("notes").server) as client:
+    async with connect(EXAMPLES / "notes.py") as client:
         await client.follow("notes://all/milk")
         before = await uris(client)
         wrote = await call(client, "write", title="milk", text="two", style={"colour": "green"})
@@ -118,8 +88,8 @@ async def test_notes_come_and_go_while_a_client_is_connected(connect: Connect) -
 
 
 @every_client
-async def test_notes_can_be_locked(connect: Connect) -> None:
-    async with connect(load("notes").server) as client:
+async def test_notes_can_be_locked(connect: ByFile) -> None:
+    async with connect(EXAMPLES / "notes.py") as client:
         await client.follow()
         await call(client, "lock", locked=True)
 
@@ -131,9 +101,9 @@ async def test_notes_can_be_locked(connect: Connect) -> None:
 
 
 @every_client
-async def test_notes_check_their_arguments_at_any_depth(connect: Connect) -> None:
+async def test_notes_check_their_arguments_at_any_depth(connect: ByFile) -> None:
     """E-16, E-17: enum, items and properties are checked."""
-    async with connect(load("notes").server) as client:
+    async with connect(EXAMPLES / "notes.py") as client:
         wrong = await call(client, "write", title="a", tags=[1], style={"colour": "red"})
 
     assert wrong.splitlines() == [
@@ -162,9 +132,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @every_client
-async def test_files_are_found_and_read(connect: Connect, folder: Path) -> None:
+async def test_files_are_found_and_read(connect: ByFile, folder: Path) -> None:
     """B-15: only lists and handlers; the list is what is there now."""
-    async with connect(load("files").server) as client:
+    async with connect(EXAMPLES / "files.py") as client:
         found = await client.ask("tools/call", name="find", arguments={"pattern": "*.md"})
         (folder / "new.txt").write_text("new")
 
@@ -184,27 +154,32 @@ async def test_files_are_found_and_read(connect: Connect, folder: Path) -> None:
 
 
 @every_client
-@pytest.mark.parametrize(
-    "path",
-    ["../secret", "/etc/passwd", "deep/../../secret", "out", "up/secret", "..", "a\0b", "~/x"],
-)
-async def test_nothing_outside_of_the_directory_is_read(
-    connect: Connect, folder: Path, path: str
-) -> None:
-    async with connect(load("files").server) as client:
-        called = await client.ask("tools/call", name="read", arguments={"path": path})
-        by_uri = await read(client, "dir:///" + path.replace("\0", "%00"))
-        escaped = await read(client, "dir:///" + "".join(f"%{ord(char):02x}" for char in path))
+async def test_nothing_outside_of_the_directory_is_read(connect: ByFile, folder: Path) -> None:
+    paths = [
+        "../secret",
+        "/etc/passwd",
+        "deep/../../secret",
+        "out",
+        "up/secret",
+        "..",
+        "a\0b",
+        "~/x",
+    ]
+    async with connect(EXAMPLES / "files.py") as client:
+        for path in paths:
+            called = await client.ask("tools/call", name="read", arguments={"path": path})
+            by_uri = await read(client, "dir:///" + path.replace("\0", "%00"))
+            escaped = await read(client, "dir:///" + "".join(f"%{ord(char):02x}" for char in path))
 
-    assert called["isError"]
-    assert str(folder.parent) not in called["content"][0]["text"]
-    assert by_uri in (-32002, -32602)
-    assert escaped in (-32002, -32602)
+            assert called["isError"], path
+            assert str(folder.parent) not in called["content"][0]["text"]
+            assert by_uri in (-32002, -32602), path
+            assert escaped in (-32002, -32602), path
 
 
 @every_client
-async def test_what_is_no_text_is_refused_in_words(connect: Connect, folder: Path) -> None:
-    async with connect(load("files").server) as client:
+async def test_what_is_no_text_is_refused_in_words(connect: ByFile, folder: Path) -> None:
+    async with connect(EXAMPLES / "files.py") as client:
         assert await call(client, "read", path="bytes") == "cannot read 'bytes': it is no text"
         assert await call(client, "read", path="none") == (
             "cannot read 'none': No such file or directory"

@@ -744,7 +744,7 @@ async def test_a_plain_list_runs_on_a_thread_unless_it_says_otherwise() -> None:
         (["half"], "one item is str"),
         ([ToolInfo("a"), ToolInfo("a")], "lists 'a' twice"),
         ([ToolInfo("a", input_schema={"type": "string"})], "the root must have"),
-        ([ToolInfo("a", input_schema={"type": "object", "unevaluatedProperties": False})], "not"),
+        ([ToolInfo("a", input_schema={"type": "object", "required": "b"})], "required must be"),
     ],
 )
 async def test_a_list_that_is_none_fails_for_itself_and_says_why_in_the_log(
@@ -1015,13 +1015,13 @@ async def test_a_list_that_is_the_same_is_made_ready_once() -> None:
     async def tools() -> list[ToolInfo]:
         return [ToolInfo("a", args=[Arg("x", int)]), ToolInfo("b", title=next(titles))]
 
-    def make(info: ToolInfo) -> tuple[str, str]:
+    def make(info: ToolInfo) -> str:
         made.append(info.name)
-        return info.name, f"{info.name} {info.title}"
+        return f"{info.name} {info.title}"
 
     hook = Hook(tools, "tools", (), context=lambda exchange: Context(exchange), inline=False)
-    listed = Listed(hook, ToolInfo, make)
-    exchange: Any = None
+    listed = Listed(hook, ToolInfo, str, make)
+    exchange: Any = types.SimpleNamespace(place=None)
     found = [await listed.list(exchange) for _ in range(3)]
 
     assert found[0] == found[1] == {"a": "a None", "b": "b None"}
@@ -1086,3 +1086,65 @@ async def test_a_uri_in_the_wrong_list_is_refused(
 
     assert refused["code"] == -32603
     assert words in caplog.text
+
+
+async def test_one_entry_that_is_wrong_fails_the_list_and_no_call_of_another(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """L-51: there is no partial list, which would be taken for the whole; the log names the entry,
+    and what is right can be used."""
+
+    class Half:
+        def tools(self) -> list[ToolInfo]:
+            return [ToolInfo("good"), ToolInfo("bad", input_schema={"type": "array"})]
+
+        def call_tool(self, name: str, arguments: Json) -> str:
+            return name
+
+    server = including(Half(), Calculator())
+    refused = await ask(server, "tools/list")
+
+    assert refused["code"] == -32603
+    assert "tool 'bad': input_schema: the root must have" in caplog.text
+    assert "This is about the entry 'bad' of Half.tools." in caplog.text
+    assert await text(server, "good") == "good"
+    assert await text(server, "add", a=1, b=2) == "3"
+    assert (await ask(server, "tools/call", name="bad", arguments={}))["code"] == -32603
+
+
+class Annotated:
+    """Its methods say what they return, and its handlers return something else."""
+
+    @tool
+    def text(self) -> str:
+        return 5  # type: ignore[return-value]
+
+    @tool
+    def number(self) -> int:
+        return 5
+
+    @resource("text://it")
+    def it(self) -> str:
+        return 5  # type: ignore[return-value]
+
+    def call_tool(self, name: str, arguments: Json) -> Any:
+        return arguments.get("as", NotImplemented) if name == "text" else "five"
+
+    def read_resource(self, uri: str) -> Any:
+        return {"read": uri}
+
+
+async def test_a_handler_is_held_to_what_clients_are_promised_and_to_no_more() -> None:
+    """L-26: a method that returns text promises no schema; one that returns a number does."""
+
+    class Listing(Annotated):
+        def call_tool(self, name: str, arguments: Json) -> Any:
+            return [Text("a"), Text("b")] if name == "text" else "five"
+
+    several = await call(including(Listing()), "text")
+    read = await ask(including(Annotated()), "resources/read", uri="text://it")
+
+    assert [each["text"] for each in several["content"]] == ["a", "b"]
+    assert "not what it promises" in await text(including(Listing()), "number")
+    assert "not what it promises" in await text(including(Annotated()), "text")
+    assert read["contents"][0]["text"] == '{"read":"text://it"}'

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.providing.clients import CLIENTS, PATIENCE, Client, Connect, hears, streams
 
-from toolhaft import Context, Server, tool
+from toolhaft import Context, ResourceInfo, Server, tool
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
 
@@ -402,3 +402,100 @@ async def test_updates_from_several_threads_are_all_kept() -> None:
     async with streams(server, stateless=True) as client:
         (found,) = (await client.ask("tools/list"))["tools"]
         assert (found["title"], found["description"]) == ("Slow", "Calculate.")
+
+
+@pytest.mark.parametrize("included", [False, True])
+async def test_no_template_answers_for_a_resource_that_is_disabled(included: bool) -> None:
+    """What is disabled is not found, whatever else its URI matches."""
+
+    class Listing:
+        def templates(self) -> list[ResourceInfo]:
+            return [ResourceInfo("notes://{+path}")]
+
+        def read_resource(self, uri: str) -> str:
+            return "by a list"
+
+    inner = Server("inner", version="1")
+    handle = inner.add_resource(lambda: "direct", "notes://all", name="all")
+    inner.add_resource(lambda name: f"template {name}", "notes://{name}", name="any")
+    inner.include(Listing())
+    server = inner
+    if included:
+        server = Server("outer", version="1")
+        server.include(inner)
+    handle.disable()
+    async with streams(server, stateless=True) as client:
+        hidden = await client.ask("resources/read", uri="NOTES://all")
+        other = await client.ask("resources/read", uri="notes://one")
+        handle.enable()
+        shown = await client.ask("resources/read", uri="notes://all")
+
+    assert (hidden["code"], hidden["data"]) == (-32602, {"uri": "NOTES://all"})
+    assert other["contents"][0]["text"] == "template one"
+    assert shown["contents"][0]["text"] == "direct"
+
+
+@every_client
+async def test_resources_are_told_of_from_another_thread(connect: Connect) -> None:
+    server = serving()
+    async with connect(server) as client:
+        await client.follow("notes://one")
+        thread = threading.Thread(target=server.resource_updated, args=("notes://one",))
+        thread.start()
+        heard = await hears(client)
+        thread.join()
+
+    assert heard["method"] == "notifications/resources/updated"
+    assert heard["params"]["uri"] == "notes://one"
+
+
+def of_many(count: int) -> object:
+    """An object with many marked methods."""
+    return type(
+        "Many", (), {f"tool{n}": tool(lambda self: "", name=f"t{n}") for n in range(count)}
+    )()
+
+
+@every_client
+async def test_an_object_that_comes_and_goes_on_another_thread_is_there_as_a_whole_or_not_at_all(
+    connect: Connect,
+) -> None:
+    """E-48, E-49: what is registered together appears together, and goes together."""
+    server, many, done = serving(), of_many(40), threading.Event()
+
+    def come_and_go() -> None:
+        while not done.is_set():
+            server.include(many).remove()
+
+    thread = threading.Thread(target=come_and_go)
+    async with connect(server) as client:
+        thread.start()
+        try:
+            seen = {len(await tools(client)) for _ in range(60)}
+        finally:
+            done.set()
+            thread.join()
+
+    assert seen <= {1, 41}
+
+
+async def test_another_function_does_not_rename_what_it_is_put_under() -> None:
+    """Of tools, prompts and resources alike: what is not given stays."""
+    server = Server("s", version="1")
+    server.add_tool(add).update(subtract)
+    server.add_prompt(hello).update(bye)
+    server.add_resource(hello, "notes://one").update(bye)
+    async with streams(server, stateless=True) as client:
+        tools = (await client.ask("tools/list"))["tools"]
+        prompts = (await client.ask("prompts/list"))["prompts"]
+        resources = (await client.ask("resources/list"))["resources"]
+
+    assert [each["name"] for each in (*tools, *prompts, *resources)] == ["add", "hello", "hello"]
+
+
+def hello() -> str:
+    return "hello"
+
+
+def bye() -> str:
+    return "bye"

@@ -3,16 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.transcripts.runner import (
-    BadTranscript,
-    Mismatch,
-    Transcript,
-    decode,
-    fault_of,
-    parse,
-    play,
-    read,
-)
+from tests.transcripts.runner import parse, play, read
+
+from toolhaft.testing import BadTranscript, Mismatch
+from toolhaft.testing.comparing import decode, fault_of
+from toolhaft.testing.transcripts import Transcript
 
 FOLDER = Path(__file__).parent
 TRANSCRIPTS = [each for path in sorted(FOLDER.glob("*.txt")) for each in read(path)]

@@ -256,6 +256,15 @@ class Marked:
     def still(text: str) -> str:
         return text
 
+    @tool(timeout=1, limit=2)
+    @classmethod
+    def make(cls, text: str) -> "Marked":
+        return cls()
+
+    @tool
+    async def count(self) -> AsyncIterator[int]:
+        yield 1
+
     @resource("config://app", mime_type="text/plain")
     def config(self) -> bytes:
         return b""
@@ -273,18 +282,61 @@ assert_type(Marked().add(1, 2), int)
 assert_type(Marked().config(), bytes)
 assert_type(Marked().greet("x"), list[Message])
 assert_type(Marked.still("x"), str)
+assert_type(Marked.make("x"), Marked)
+assert_type(Marked().count(), AsyncIterator[int])
 marked: Callable[[Context], Coroutine[Any, Any, str]] = Marked().wait
+
+
+@tool
+def module_tool(a: int, *, b: str = "") -> float:
+    return a / len(b)
+
+
+@tool(name="other")
+async def module_wait(ctx: Context) -> str:
+    return str(module_tool(1))
+
+
+@resource("module://{name}")
+def module_resource(name: str) -> dict[str, int]:
+    return {name: 1}
+
+
+@prompt
+def module_prompt(name: Annotated[str, Complete(names)]) -> list[Message]:
+    return [user(name)]
+
+
+assert_type(module_tool(1, b="x"), float)
+assert_type(module_resource("x"), dict[str, int])
+assert_type(module_prompt("x"), list[Message])
+module_waiter: Callable[[Context], Coroutine[Any, Any, str]] = module_wait
+
+with server.add_tool(add, name="lent") as lent:
+    assert_type(lent, ToolHandle)
+with server.add_resource(config, "lent://it") as lent_resource:
+    assert_type(lent_resource, ResourceHandle)
+with server.add_prompt(greet, name="lent") as lent_prompt:
+    assert_type(lent_prompt, PromptHandle)
+    assert_type(lent_prompt.name, str)
+for name, handle in server.tools.items():
+    assert_type((name, handle), tuple[str, ToolHandle])
+
+
+async def suggested(typed: str) -> list[str]:
+    return [typed]
 
 
 class Listing:
     def tools(self) -> list[ToolInfo]:
-        return [ToolInfo("a", "What it does.", args=[Arg("x", dict, properties=[Arg("y")])])]
+        bounded = ToolInfo("b", timeout=2.5, limit=1, cache=60)
+        return [ToolInfo("a", args=[Arg("x", dict, properties=[Arg("y")])]), bounded]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], ctx: Context) -> str:
         return name
 
     async def prompts(self, ctx: Context) -> list[PromptInfo]:
-        return [PromptInfo("a", args=[Arg("x", str, "what", optional=True)])]
+        return [PromptInfo("a", args=[Arg("x", str, complete=names, optional=True)], limit=1)]
 
     def get_prompt(self, name: str, arguments: dict[str, str]) -> str:
         return name
@@ -293,7 +345,7 @@ class Listing:
         return (ResourceInfo("a://b", "b", mime_type="text/plain"),)
 
     def templates(self) -> list[ResourceInfo]:
-        return [ResourceInfo("a://{b}")]
+        return [ResourceInfo("a://{b}", cache=Cache(5), complete={"b": suggested}, timeout=1)]
 
     def read_resource(self, uri: str) -> bytes:
         return b""

@@ -94,6 +94,8 @@ Arg("x", str, enum=3)  # wrong
 Arg("x", optional="yes")  # wrong
 ToolInfo()  # wrong
 ToolInfo("x", read_only="yes")  # wrong
+ToolInfo("x", timeout="1 s")  # wrong
+Arg("x", complete=["a"])  # wrong
 tool(colour="red")  # wrong
 tool(read_only="yes")  # wrong
 resource()  # wrong
@@ -110,6 +112,16 @@ class Marked:
 
 
 Marked().add("1")  # wrong
+
+
+@tool(title="Twice")
+def twice(number: int) -> int:
+    return 2 * number
+
+
+twice("1")  # wrong
+number: str = twice(1)  # wrong
+server.add_tool(add).update(timeout="1 s")  # wrong
 
 
 class NoList:

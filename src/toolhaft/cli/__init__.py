@@ -6,9 +6,20 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from toolhaft_bridge.command import attach
+
 from . import options as words
 
 _INTERRUPTED = 130
+_LONGEST_COMMAND = 14
+
+
+class _Help(argparse.HelpFormatter):
+    """Leaves room for the longest name of a command, which is not counted with its indent."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = _LONGEST_COMMAND
 
 
 class _Version(argparse.Action):
@@ -26,6 +37,8 @@ class _Version(argparse.Action):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a sub-command; the result is the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["attach"] and not {"-h", "--help"} & set(given):
+        return attach(given[1:])
     try:
         return _run(given)
     except KeyboardInterrupt:
@@ -37,6 +50,7 @@ def _run(given: list[str]) -> int:
         prog="toolhaft",
         description="Serve Python functions to language models over MCP, or use such a server "
         "from the shell.",
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -45,6 +59,7 @@ def _run(given: list[str]) -> int:
     if chosen not in parsers:
         parser.parse_args(given)
         parser.error("the command comes first, as in toolhaft run server.py")
+    words.complete(parsers[chosen], chosen)
     # Options may stand anywhere, also between the arguments of a tool.
     options = parsers[chosen].parse_intermixed_args(given[1:])
     return int(import_module(f"{__name__}.{chosen}").execute(options))

@@ -39,7 +39,7 @@ def execute(options: argparse.Namespace) -> int:
 
 async def _list(visit: Visit, options: argparse.Namespace) -> int:
     wanted: list[str] = options.only or list(LISTS)
-    offered = await visit.talk.capabilities()
+    offered = visit.talk.capabilities()
     found = {
         name: await visit.talk.all_of(row.method, row.member) if row.capability in offered else []
         for name, row in _LISTS.items()

@@ -1,9 +1,11 @@
 """`toolhaft run TARGET`: serve a file or module, to one client over stdio or to many over HTTP."""
 
 import argparse
+import os
 import sys
 
 from ..listener import Listener
+from ..protocol.ports import Traffic
 from ..runtime import descriptors
 from ..server import Server
 from .target import BadTarget, load_any
@@ -18,9 +20,16 @@ def execute(options: argparse.Namespace) -> int:
         if not over_http:
             # Before any code of the author's runs: what it prints must not reach the client.
             descriptors.take()
+        if options.directory is not None:
+            os.chdir(options.directory)
         found = load_any(options.target)
+        log = options.log_traffic or os.environ.get("TOOLHAFT_LOG")
         if isinstance(found, Listener):
+            if options.log_traffic:
+                raise BadTarget("--log-traffic: say it to each server, Server(log_traffic=…)")
             return _listener(found, options)
+        if log:
+            found.traffic = _traffic(log)
         if over_http:
             return _over_http(found, options)
         _check_unused(options)
@@ -28,6 +37,15 @@ def execute(options: argparse.Namespace) -> int:
     except (BadTarget, OSError, ValueError, ModuleNotFoundError) as error:
         print(f"toolhaft: {error}", file=sys.stderr)
         return 2
+
+
+def _traffic(path: str) -> Traffic:
+    """A log that is known to be writable, before anybody is served."""
+    from ..traffic import TrafficLog  # noqa: PLC0415
+
+    log = TrafficLog(path)
+    log.open()
+    return log
 
 
 def _listener(listener: Listener, options: argparse.Namespace) -> int:
@@ -42,7 +60,7 @@ def _listener(listener: Listener, options: argparse.Namespace) -> int:
 def _check_unused(options: argparse.Namespace, *, but: str | None = None) -> None:
     """What is said of HTTP means nothing over stdio, and a listener has said it itself."""
     defaults = {"path": "/mcp", "workers": 1, "sessions": "auto", "runner": "uvicorn"}
-    names = (*defaults, "allow_host", "allow_origin", "tls", "legacy_sse")
+    names = (*defaults, "allow_host", "allow_origin", "tls", "legacy_sse", "metrics")
     used = [
         "--" + name.replace("_", "-")
         for name in names
@@ -74,6 +92,7 @@ def _over_http(server: Server, options: argparse.Namespace) -> int:
         legacy_sse=options.legacy_sse,
         tls=None if options.tls is None else tuple(options.tls),
         runner=options.runner,
+        metrics=options.metrics,
     )
     listener.run(workers=options.workers)
     return 0

@@ -1,16 +1,19 @@
-"""What a TARGET on the command line means: `file.py`, `file.py:name`, `module`, `module:name`."""
+"""What a TARGET on the command line means: `file.py`, `file.py:name`, `module`, `module:name`, or a
+folder whose `pyproject.toml` names one of these."""
 
 import importlib
 import importlib.util
 import inspect
 import sys
+import tomllib
 import traceback
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from ..listener import Listener
 from ..server import Server
+from .spelling import parts_of
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -42,11 +45,39 @@ def load_any(target: str) -> Server | Listener:
             f"{target!r} is a URL; a target must be a file or a module, as in server.py or "
             "package.module"
         )
-    where, colon, name = target.rpartition(":")
-    if not colon or "/" in name or "\\" in name:  # the colon of a drive is not ours
-        where, name = target, ""
+    if Path(target).is_dir():
+        return _of_project(Path(target))
+    where, name = parts_of(target)
     module = _from_file(Path(where)) if where.endswith(".py") else _from_name(where)
     return _named(module, name, where) if name else _only(module, where)
+
+
+def _of_project(folder: Path) -> Server | Listener:
+    """What `[tool.toolhaft] server = "module:name"` in the `pyproject.toml` of a folder names."""
+    settings = folder / "pyproject.toml"
+    if not settings.is_file():
+        raise BadTarget(f"{str(folder)!r} is a folder without a pyproject.toml; name a file in it")
+    try:
+        project = tomllib.loads(settings.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadTarget(f"{str(settings)!r} cannot be read: {error}") from None
+    named = _setting(project)
+    if named is None:
+        raise BadTarget(
+            f"{str(settings)!r} does not say which server; write there: [tool.toolhaft] "
+            'server = "package.module:name"'
+        )
+    for place in (folder, folder / "src"):
+        sys.path.insert(0, str(place.resolve()))
+    where, _, _ = named.partition(":")
+    return load_any(str(folder / named) if where.endswith(".py") else named)
+
+
+def _setting(project: dict[str, Any]) -> str | None:
+    found: object = project
+    for key in ("tool", "toolhaft", "server"):
+        found = cast(dict[str, object], found).get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, str) and found else None
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -100,6 +131,8 @@ def _only(module: ModuleType, where: str) -> Server:
     distinct = {id(server) for server in servers.values()}
     if len(distinct) == 1:
         return next(iter(servers.values()))
+    if "server" in servers:  # the others are parts of it, or beside it
+        return servers["server"]
     if servers:
         listeners = [name for name, value in vars(module).items() if isinstance(value, Listener)]
         choices = " or ".join(f"{where}:{name}" for name in [*servers, *listeners])

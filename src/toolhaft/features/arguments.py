@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..schema.derived import Schema
+from .completer import Complete, Completes
 
 # What a type of JSON is called by Python and by JSON Schema.
 _NAMES: Mapping[Any, str] = {
@@ -43,12 +44,16 @@ class Arg:
         enum: the only values it may have.
         items: what is in a list.
         properties: what is in a dict, and nothing else.
+        complete: suggests values for an argument of a prompt, as in `Complete(function)`; without
+            it, those in `enum` are suggested.
 
     Raises:
         TypeError, ValueError: this is no argument; the message names it.
     """
 
-    __slots__ = ("_enum", "_items", "_properties", "description", "name", "optional", "type")
+    __slots__ = (
+        "_complete", "_enum", "_items", "_properties", "description", "name", "optional", "type",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -60,6 +65,7 @@ class Arg:
         enum: Sequence[Any] | None = None,
         items: "Arg | None" = None,
         properties: "Sequence[Arg] | None" = None,
+        complete: Completes | None = None,
     ) -> None:
         what = "Arg(…)" if name is None else f"Arg({name!r})"
         if not (name is None or (isinstance(name, str) and name)):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -83,6 +89,16 @@ class Arg:
         if properties is not None:
             _check_named(properties, f"{what}: properties")
         self._properties = None if properties is None else tuple(properties)
+        if not (complete is None or callable(complete)):
+            raise TypeError(f"{what}: complete must be a function of what was typed")
+        self._complete = complete
+
+    @property
+    def completer(self) -> Complete | None:
+        """What suggests its values, if anything does."""
+        if self._complete is not None:
+            return Complete(self._complete)
+        return None if self._enum is None else Complete.among([str(each) for each in self._enum])
 
     def schema(self) -> Schema:
         """The argument as JSON Schema."""

@@ -5,7 +5,7 @@ dependencies, a time limit, a limit of calls at once, or a generator take the lo
 """
 
 import contextvars
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -19,7 +19,7 @@ from typing import Any, NoReturn, cast
 
 from ..errors import InvalidParams, ToolError, clipped, shown
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
-from ..protocol.ports import Gate
+from ..protocol.ports import Gate, Place
 from ..protocol.questions import Question, lacking
 from ..schema.kinds import convert
 from .asking import Accepted, InputRequired
@@ -30,6 +30,7 @@ from .signature import Signature, made
 
 Finish = Callable[[Any], Result]
 Failed = Callable[[BaseException], Result]
+Work = Callable[[], Coroutine[Any, Any, Result]]
 
 
 def unchanged(error: BaseException) -> NoReturn:
@@ -43,7 +44,7 @@ def unchanged(error: BaseException) -> NoReturn:
 class Callee:
     """A function that is ready to be called."""
 
-    __slots__ = ("_context", "gate", "inline", "is_simple", "plan", "signature", "timeout")
+    __slots__ = ("_context", "gate", "inline", "is_simple", "place", "plan", "signature", "timeout")
 
     def __init__(
         self,
@@ -53,13 +54,21 @@ class Callee:
         inline: bool = False,
         timeout: float | None = None,
         gate: Gate | None = None,
+        place: Place | None = None,
     ) -> None:
+        if place is not None and not place.takes_coroutines and "async" in signature.form:
+            raise TypeError(
+                f"{signature.what} is async, and run_on takes plain functions only; give it an "
+                "event loop, or make it a plain def"
+            )
         self.signature = signature
         # One that asks has to wait.
         asks = bool(signature.inquired) or signature.has_rounds
         self.inline = inline and not asks
         self.timeout = timeout
         self.gate = gate
+        # Where it has to run, through whichever transport it is called.
+        self.place = place
         self.plan = plan_of(signature)
         self._context = context
         # Can it be called as it is, once it has its arguments?
@@ -68,6 +77,7 @@ class Callee:
             and not asks
             and timeout is None
             and gate is None
+            and place is None
             and signature.form in ("plain", "async")
         )
 
@@ -96,7 +106,7 @@ class Callee:
         """The outcome of the call. Every way guards the author's code and the encoding of its
         value: whatever is raised, SystemExit and its like included, reaches `failed` and nobody
         else."""
-        if not self.is_simple:
+        if not self.is_simple or exchange.place is not None:
             return self.elaborate(exchange, arguments, finish, failed)
         self.fill(exchange, arguments)
         work = partial(self.signature.function, **arguments)
@@ -110,6 +120,10 @@ class Callee:
         context = self._context(exchange)
         self._fill(exchange, arguments, context)
         run = _Run(self, exchange, context, arguments)
+        if self.place is not None:
+            exchange.place = self.place
+        if exchange.place is not None:
+            return run.on_the_loop(finish, failed)
         waits = self.timeout is not None or self.gate is not None or self.plan.is_async
         if waits or "async" in self.signature.form:
             return run.on_the_loop(finish, failed)
@@ -117,6 +131,24 @@ class Callee:
         return Blocking(
             partial(run.on_a_thread, finish, failed), self.inline and not self.plan.steps
         )
+
+    async def bounded(self, exchange: Exchange, work: Work) -> Result:
+        """The result of some work, within the bounds that the author has set for a call."""
+        if self.gate is not None:
+            work = partial(_gated, self.gate, work)
+        if self.timeout is None:
+            return await work()
+        return await exchange.within(self.timeout, work(), self.signature.what)
+
+    async def unbounded(
+        self, exchange: Exchange, arguments: dict[str, Any], finish: Finish
+    ) -> Result:
+        """The result of the call, for somebody who minds the bounds and what is raised."""
+        context = self._context(exchange)
+        self._fill(exchange, arguments, context)
+        if self.place is not None:
+            exchange.place = self.place
+        return await _Run(self, exchange, context, arguments).resolved(finish)
 
 
 def called(
@@ -159,6 +191,7 @@ class _Run:
         self._arguments = arguments
         self._made: list[Any] = []
         self._count = 0
+        self._is_placed = False
         # What the parts of the call set in context variables, each of the others sees.
         self._variables = copy_context()
 
@@ -197,24 +230,20 @@ class _Run:
 
     async def on_the_loop(self, finish: Finish, failed: Failed) -> Result:
         """Some of it waits; what is plain is sent to a thread."""
-        timeout = self._callee.timeout
         try:
-            work = self._gated(finish)
-            if timeout is None:
-                return await work
-            return await self._exchange.within(timeout, work, self._callee.signature.what)
+            return await self._callee.bounded(self._exchange, partial(self.resolved, finish))
         except BaseException as error:
             return failed(error)
 
-    async def _gated(self, finish: Finish) -> Result:
-        if self._callee.gate is None:
-            return await self._resolved(finish)
-        async with self._callee.gate:
-            return await self._resolved(finish)
-
-    async def _resolved(self, finish: Finish) -> Result:
-        plan = self._callee.plan
-        if "async" not in self._callee.signature.form and not plan.is_async:
+    async def resolved(self, finish: Finish) -> Result:
+        """The result, without the bounds and without what becomes of errors."""
+        place, plan = self._exchange.place, self._callee.plan
+        is_plain = "async" not in self._callee.signature.form and not plan.is_async
+        if place is not None and place.takes_coroutines and not is_plain and not self._is_placed:
+            # All of it runs there, its dependencies too.
+            self._is_placed = True
+            return cast(Result, await place.run(partial(self.resolved, finish)))
+        if is_plain:
             inline = self._callee.inline and not plan.steps
             return cast(Result, await self._on_thread(partial(self._plainly, finish), inline))
         error: BaseException | None = None
@@ -376,6 +405,11 @@ class _Run:
         self._count += 1
         message = clipped(value) if isinstance(value, str) else None
         self._context.send_progress(self._count, None, message)
+
+
+async def _gated(gate: Gate, work: Work) -> Result:
+    async with gate:
+        return await work()
 
 
 def _finished(finish: Finish, work: Callable[[], Any]) -> Result:

@@ -1,10 +1,11 @@
-"""The checker of JSON Schema, which is loaded when there is something to check.
+"""The checkers of JSON Schema, which are loaded when there is something to check.
 
 Most calls fit, and most schemas are ours. So whoever only serves does not wait for these modules at
 start.
 """
 
-from typing import Any
+from functools import cache
+from typing import Any, Protocol
 
 from ..schema.derived import Schema
 
@@ -35,3 +36,51 @@ def check_schema(schema: object, what: str, *, root_object: bool = True) -> Sche
     from ..schema.explicit import check_schema  # noqa: PLC0415
 
     return check_schema(schema, what, root_object=root_object)
+
+
+class _Compiled(Protocol):
+    def problems(self, value: Any, *, lenient: bool, where: str) -> list[str]: ...
+
+
+class Explicit:
+    """A schema that an author wrote, and who checks by it: jsonschema-rs, if it is installed, else
+    our own checker.
+
+    Args:
+        what: whose schema it is, as errors name it.
+        root_object: it must describe an object, as the arguments of a tool are one.
+
+    Raises:
+        TypeError: it is no JSON object, or something in it is not JSON.
+        ValueError: it is no schema, or uses what is not checked.
+    """
+
+    __slots__ = ("_compiled", "schema")
+
+    def __init__(self, schema: Schema, what: str, *, root_object: bool = True) -> None:
+        from ..schema.explicit import survey  # noqa: PLC0415
+
+        self.schema = schema
+        surveyed = survey(schema, what, root_object=root_object)
+        compiled = _compiler()
+        if compiled is None and surveyed.beyond is not None:
+            raise ValueError(f"{surveyed.beyond}, or install toolhaft[schema], which knows more")
+        self._compiled: _Compiled | None = compiled and compiled(schema, surveyed, what)
+
+    def problems(self, value: Any, *, lenient: bool = False, where: str = "") -> list[str]:
+        """What is wrong with a value, one line each; nothing if it fits."""
+        if self._compiled is None:
+            return problems(value, self.schema, lenient=lenient, where=where)
+        return self._compiled.problems(value, lenient=lenient, where=where)
+
+
+@cache
+def _compiler() -> Any:
+    """What makes a checker of a schema, if jsonschema-rs is there."""
+    try:
+        from ..schema.compiled import Compiled  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("jsonschema_rs"):
+            raise
+        return None
+    return Compiled

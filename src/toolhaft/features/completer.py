@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 Suggestions: TypeAlias = Iterable[str]
+Completes: TypeAlias = Callable[..., Suggestions] | Callable[..., Awaitable[Suggestions]]
 
 
 class Complete:
@@ -16,9 +17,7 @@ class Complete:
 
     __slots__ = ("_wants_given", "function", "is_async")
 
-    def __init__(
-        self, function: Callable[..., Suggestions] | Callable[..., Awaitable[Suggestions]]
-    ) -> None:
+    def __init__(self, function: Completes) -> None:
         if not callable(function):
             raise TypeError(
                 f"Complete takes a function of what was typed, not {type(function).__name__}; for "

@@ -1,18 +1,17 @@
 """`completion/complete`: which completer an argument has, and what of it is sent."""
 
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET
 
 from ..errors import InvalidParams, shown
-from ..protocol.calls import Exchange, Outcome
+from ..protocol.calls import Exchange, Outcome, Result
 from ..types.prompts import CompleteParams, CompleteResult, Completion, PromptReference
 from .calling import called
-from .parameters import Parameter
-from .prompts import Prompts
-from .registry import require
-from .resources import Resources, key_of
-from .signature import Signature
+from .prompts import Prompt, Prompts
+from .registry import Registry, require
+from .resources import Resource, Resources, key_of
 
 # "Maximum 100 items per response."
 _MOST = 100
@@ -22,61 +21,64 @@ class Completions:
     """Suggestions for the arguments of prompts and the variables of templates."""
 
     def __init__(self, prompts: Prompts, resources: Resources) -> None:
-        self._prompts = prompts
-        self._resources = resources
+        self._prompts = prompts.registry
+        self._templates = resources.templates
 
-    def __len__(self) -> int:
-        """How many arguments complete."""
-        signatures = [prompt.signature for prompt in self._prompts.registry]
-        signatures += [resource.signature for resource in self._resources.templates]
-        return sum(
-            parameter.completer is not None
-            for signature in signatures
-            for parameter in signature.parameters
+    def __bool__(self) -> bool:
+        """Is there an argument that completes? What a source lists may have some."""
+        registries: tuple[Registry[Any], ...] = (self._prompts, self._templates)
+        return any(
+            registry.is_evaluated or any(any(item.completers.values()) for item in registry)
+            for registry in registries
         )
 
     def complete(self, exchange: Exchange) -> Outcome:
         """Answer `completion/complete`."""
         require(self, "completions")
-        params: CompleteParams = exchange.params
-        parameter = self._parameter(params)
-        completer = None if parameter is None else parameter.completer
-        if completer is None:
-            return CompleteResult(completion=Completion(values=[]))
-        context = params.context
-        given = {} if context is UNSET or context is None else context.arguments
-        work = completer.call(params.argument.value, given)
-        return called(work, _result, is_async=completer.is_async)
-
-    def _parameter(self, params: CompleteParams) -> Parameter | None:
-        signature = self._signature(params)
-        if signature is None:
-            return None
-        parameter = signature.parameter(params.argument.name)
-        if parameter is None:
-            known = ", ".join(parameter.name for parameter in signature.parameters) or "none"
-            raise InvalidParams(
-                f"params.argument.name: {shown(params.argument.name)} is not an argument of "
-                f"{signature.what}; it has {known}"
-            )
-        return parameter
-
-    def _signature(self, params: CompleteParams) -> Signature | None:
-        """Whose argument it is; None for what only a source may know, and nobody completes."""
-        ref = params.ref
+        ref = exchange.params.ref
         if isinstance(ref, PromptReference):
-            prompt = self._prompts.registry.get(ref.name)
-            if prompt is None:
-                if self._prompts.registry.sources:
-                    return None
-                raise InvalidParams(f"unknown prompt: {shown(ref.name)}")
-            return prompt.signature
-        template = self._resources.templates.get(key_of(ref.uri))
-        if template is None:
-            if self._resources.templates.sources:
-                return None
-            raise InvalidParams(f"unknown resource template: {shown(ref.uri)}")
-        return template.signature
+            return self._completed(exchange, self._prompts, ref.name, "prompt")
+        return self._completed(exchange, self._templates, ref.uri, "resource template")
+
+    def _completed(
+        self, exchange: Exchange, registry: Registry[Any], name: str, what: str
+    ) -> Outcome:
+        key = name if registry is self._prompts else key_of(name)
+        found = registry.get(key)
+        if found is not None:
+            return _suggested(exchange, found)
+        if registry.is_evaluated:
+            return self._sought(exchange, registry, key, f"unknown {what}: {shown(name)}")
+        raise InvalidParams(f"unknown {what}: {shown(name)}")
+
+    @staticmethod
+    async def _sought(
+        exchange: Exchange, registry: Registry[Any], key: str, unknown: str
+    ) -> Result:
+        found = await registry.find(exchange, key)
+        if found is None:
+            raise InvalidParams(unknown)
+        return await exchange.settle(_suggested(exchange, found))
+
+
+def _suggested(exchange: Exchange, found: Prompt | Resource) -> Outcome:
+    params: CompleteParams = exchange.params
+    name, completers = params.argument.name, found.completers
+    if name not in completers:
+        known = ", ".join(completers) or "none"
+        raise InvalidParams(
+            f"params.argument.name: {shown(name)} is not an argument of {found.signature.what}; it "
+            f"has {known}"
+        )
+    completer = completers[name]
+    if completer is None:
+        return CompleteResult(completion=Completion(values=[]))
+    context = params.context
+    given = {} if context is UNSET or context is None else context.arguments
+    work = completer.call(params.argument.value, given)
+    if completer.is_async and exchange.place is not None:
+        work = partial(exchange.place.run, work)
+    return called(work, _result, is_async=completer.is_async)
 
 
 def _result(values: Any) -> CompleteResult:

@@ -3,11 +3,11 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from .asking import InputRequired
-from .calling import Failed, Finish
+from .calling import Callee, Failed, Finish
 from .context import Context, MakeContext
 from .signature import form_of
 
@@ -57,9 +57,10 @@ class Hook:
         return await self._called(exchange, (*given, context) if self.contextual else given)
 
     async def _called(self, exchange: Exchange, given: tuple[Any, ...]) -> Any:
-        if self._is_async:
-            return await self._function(*given)
         work = partial(self._function, *given)
+        if self._is_async:
+            place = exchange.place
+            return await (work() if place is None else place.run(work))
         value: Any = await exchange.settle(Blocking(work, self._inline))
         return await value if inspect.isawaitable(value) else value
 
@@ -85,6 +86,15 @@ def _takes_context(signature: inspect.Signature, parameters: tuple[str, ...]) ->
     )
 
 
+class Own(NamedTuple):
+    """The method that is marked, or what stands in its place, and what it is called with."""
+
+    callee: Callee
+    arguments: dict[str, Any]
+    # What becomes of its value, of which its annotation may say more than of the handler's.
+    finish: Finish
+
+
 class Custom:
     """A handler that is asked before the method that is marked, if there is one.
 
@@ -104,26 +114,32 @@ class Custom:
         self,
         exchange: Exchange,
         given: tuple[Any, ...],
-        own: Callable[[], Outcome],
+        own: Own,
         finish: Finish,
         failed: Failed,
     ) -> Result:
         """What the handler returns. `NotImplemented` leaves it to the method; an exception does
-        not."""
+        not. The bounds of the method are those of both."""
+        if self._name is not None:
+            given = (self._name, *given)
+        work = partial(self._answer, exchange, given, own, finish)
         try:
-            if self._name is not None:
-                given = (self._name, *given)
-            value = await self._value(exchange, given)
-            if value is not NotImplemented:
-                return finish(value)
-            if not self._is_whole:
-                raise TypeError(
-                    f"{self._hook.what} returned NotImplemented for {given[0]!r}, and there is no "
-                    "marked method of that name"
-                )
+            return await own.callee.bounded(exchange, work)
         except BaseException as error:
             return failed(error)
-        return await exchange.settle(own())
+
+    async def _answer(
+        self, exchange: Exchange, given: tuple[Any, ...], own: Own, finish: Finish
+    ) -> Result:
+        value = await self._value(exchange, given)
+        if value is not NotImplemented:
+            return finish(value)
+        if not self._is_whole:
+            raise TypeError(
+                f"{self._hook.what} returned NotImplemented for {given[0]!r}, and there is no "
+                "marked method of that name"
+            )
+        return await own.callee.unbounded(exchange, own.arguments, own.finish)
 
     async def _value(self, exchange: Exchange, given: tuple[Any, ...]) -> Any:
         if self._is_whole:  # then rounds are the method's

@@ -1,6 +1,6 @@
 """What a provider says of the things it offers: the entries of its lists."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -8,12 +8,19 @@ from ..schema.derived import Schema
 from ..types.content import Annotations
 from ..types.wire import Icon, Meta
 from .arguments import Arg
+from .completer import Completes
+from .resources import Cache
 from .tools import ToolDetails, hints
 
 
 class _Named(Struct, frozen=True):
     name: str
     description: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What it is called by."""
+        return self.name
 
 
 class ToolInfo(_Named, frozen=True, kw_only=True):
@@ -32,6 +39,9 @@ class ToolInfo(_Named, frozen=True, kw_only=True):
     tags: Sequence[str] = ()
     icons: Sequence[Icon] = ()
     meta: Meta | None = None
+    timeout: float | None = None
+    limit: int | None = None
+    cache: float = 0
 
     def details(self) -> ToolDetails:
         """The same, as a registered tool has it."""
@@ -46,20 +56,26 @@ class ToolInfo(_Named, frozen=True, kw_only=True):
             args=() if self.args is None and self.input_schema is None else self.args,
             input_schema=self.input_schema,
             output_schema=self.output_schema,
+            cache=self.cache,
         )
 
 
 class PromptInfo(_Named, frozen=True, kw_only=True):
-    """A prompt in the list of a provider. Its arguments are strings."""
+    """A prompt in the list of a provider. Its arguments are strings; one with an `enum` or with
+    `complete` is completed. Other keywords are as in `Server.add_prompt`."""
 
     title: str | None = None
     args: Sequence[Arg] = ()
     icons: Sequence[Icon] = ()
     meta: Meta | None = None
+    timeout: float | None = None
+    limit: int | None = None
 
 
 class ResourceInfo(Struct, frozen=True):
-    """A resource in the list of a provider, or a template: a `{` in the URI makes it one."""
+    """A resource in the list of a provider, or a template: a `{` in the URI makes it one. Keywords
+    are as in `Server.add_resource`; `complete` has functions as in `Complete(function)`, by the
+    names of variables."""
 
     uri: str
     # By default the URI.
@@ -71,3 +87,12 @@ class ResourceInfo(Struct, frozen=True):
     icons: Sequence[Icon] = ()
     annotations: Annotations | None = None
     meta: Meta | None = None
+    timeout: float | None = None
+    limit: int | None = None
+    cache: float | Cache | None = None
+    complete: Mapping[str, Completes] | None = None
+
+    @property
+    def key(self) -> str:
+        """What it is called by."""
+        return self.uri

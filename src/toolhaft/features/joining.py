@@ -36,6 +36,14 @@ class Prefix:
         """A URI or a template, as clients see it."""
         return self._scheme + uri
 
+    def own_name(self, joined: str) -> str | None:
+        """The name that whoever is included has for it, if this is one of theirs."""
+        return joined[len(self._name) :] if joined.startswith(self._name) else None
+
+    def own_uri(self, joined: str) -> str | None:
+        """The same for a URI or a template."""
+        return joined[len(self._scheme) :] if joined.startswith(self._scheme) else None
+
     @property
     def length(self) -> int:
         """How much of a URI whoever is included does not know."""

@@ -12,7 +12,8 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from ..errors import HeaderMismatch
 from ..patterns import pattern
-from ..protocol.http import PARAM, compare, decoded
+from ..protocol.head import compare, decoded
+from ..protocol.http import PARAM
 from ..schema.derived import Schema
 
 KEY: Final = "x-mcp-header"

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, shown
-from ..protocol.calls import Exchange, Outcome, Result
+from ..protocol.calls import Exchange, Outcome, Result, Subject
 from ..protocol.revisions import Revision
 from ..types.prompts import GetPromptResult, ListPromptsResult, PromptArgument, PromptMessage
 from ..types.prompts import Prompt as PromptDescription
@@ -19,7 +19,7 @@ from .authoring import check_described
 from .calling import Callee, unchanged
 from .checking import problems
 from .content import WIRE_BLOCKS, Block
-from .custom import Custom, Recipe, Route
+from .custom import Custom, Own, Recipe, Route
 from .messages import Message, user
 from .parameters import Parameter
 from .registry import Registry, require
@@ -64,8 +64,14 @@ class Prompt:
         self.custom = custom
         # The way of a call that has to go through another server.
         self.route: Route | None = None
+        self.subject = Subject(name)
         # Arguments that are told one by one, where there is no function that has them.
         self._told = None if args is None else arguments_schema(args, what)
+        # All of its arguments, each with what completes it, if that can be done.
+        self.completers = {
+            str(each.name): each.completer
+            for each in (self.signature.parameters if args is None else args)
+        }
         if description is None:
             description = self.signature.documentation.description
         self.description = PromptDescription(
@@ -81,6 +87,7 @@ class Prompt:
         """The same prompt as another server offers it."""
         other = copy(self)
         other.name, other.route, other.recipe = name, route, None
+        other.subject = Subject(name, self.subject)
         other.description = msgspec.structs.replace(self.description, name=name)
         return other
 
@@ -139,6 +146,7 @@ class Prompts:
             prompt = self.registry.get(params.name)
             if prompt is None:
                 return self._elsewhere(exchange)
+        exchange.subject = prompt.subject
         if prompt.route is not None:
             return prompt.route(exchange)
         given: dict[str, Any] = params.arguments or {}
@@ -151,9 +159,9 @@ class Prompts:
             problems = "; ".join(error.problems)
             raise InvalidParams(f"invalid arguments for {prompt.name}: {problems}") from None
         finish = partial(_result, prompt)
-        own = partial(prompt.callee.outcome, exchange, arguments, finish)
         if prompt.custom is None:
-            return own()
+            return prompt.callee.outcome(exchange, arguments, finish)
+        own = Own(prompt.callee, arguments, finish)
         return prompt.custom.outcome(exchange, (dict(given),), own, finish, unchanged)
 
     def _elsewhere(self, exchange: Exchange) -> Outcome:

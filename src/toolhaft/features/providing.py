@@ -2,18 +2,21 @@
 handlers, which decide for themselves."""
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Generic, Protocol, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from ..errors import shown
 from ..protocol.calls import Exchange
+from ..protocol.ports import Gate
+from .authoring import check_cache
 from .calling import Callee
 from .context import MakeContext
 from .custom import Custom, Hook
 from .infos import PromptInfo, ResourceInfo, ToolInfo
 from .joining import Prefix
 from .prompts import Prompt
-from .resources import Resource, key_of
+from .resources import Cache, Resource, key_of
 from .signature import Signature
 from .tools import Mask, Tool
 
@@ -121,13 +124,20 @@ def _called(provider: object) -> str:
 
 
 class Listed(Generic[E, T]):
-    """A list of a provider as a source of things that can be called."""
+    """A list of a provider as a source of things that can be called.
 
-    def __init__(self, hook: Hook, kind: type[E], make: Callable[[E], tuple[str, T]]) -> None:
+    Args:
+        joined: the name by which others know an entry.
+    """
+
+    def __init__(
+        self, hook: Hook, kind: type[E], joined: Callable[[str], str], make: Callable[[E], T]
+    ) -> None:
         self._hook = hook
         self._kind = kind
+        self._joined = joined
         self._make = make
-        self._made: dict[str, tuple[E, str, T]] = {}
+        self._made: dict[str, tuple[E, T]] = {}
 
     @property
     def active(self) -> bool:
@@ -140,79 +150,109 @@ class Listed(Generic[E, T]):
         return self._hook.contextual
 
     async def list(self, exchange: Exchange) -> dict[str, T]:
-        """What the object lists now."""
-        listed: Any = await self._hook(exchange)
-        if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
-            kind = self._kind.__name__
-            got = type(cast(object, listed)).__name__
-            raise TypeError(f"{self._hook.what} must return a list of {kind}(…), not {got}")
+        """What the object lists now. If something is wrong with an entry, there is no list: one
+        that lacks it would be taken for the whole."""
         found: dict[str, T] = {}
-        for entry in cast(Iterable[object], listed):
-            name, item = self._ready(entry)
+        for entry in await self._entries(exchange):
+            name = self._joined(entry.key)
             if name in found:
                 raise ValueError(f"{self._hook.what} lists {shown(name)} twice")
-            found[name] = item
+            found[name] = self._ready(entry)
         return found
 
     async def find(self, exchange: Exchange, name: str) -> T | None:
-        """The thing of this name, if the object lists it now."""
-        return (await self.list(exchange)).get(name)
+        """The thing of this name, if the object lists it now, whatever else it lists."""
+        for entry in await self._entries(exchange):
+            if self._joined(entry.key) == name:
+                return self._ready(entry)
+        return None
 
-    def _ready(self, entry: object) -> tuple[str, T]:
+    async def _entries(self, exchange: Exchange) -> Sequence[E]:
+        listed: Any = await self._hook(exchange)
+        what, kind = self._hook.what, self._kind.__name__
+        if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
+            got = type(cast(object, listed)).__name__
+            raise TypeError(f"{what} must return a list of {kind}(…), not {got}")
+        entries = tuple(cast(Iterable[E], listed))
+        for entry in entries:
+            if not isinstance(entry, self._kind):  # pyright: ignore[reportUnnecessaryIsInstance]
+                got = type(cast(object, entry)).__name__
+                raise TypeError(f"{what} must return a list of {kind}(…); one item is {got}")
+        return entries
+
+    def _ready(self, entry: E) -> T:
         """The thing that an entry describes. Most lists are the same the next time."""
-        if not isinstance(entry, self._kind):
-            kind, got = self._kind.__name__, type(entry).__name__
-            raise TypeError(f"{self._hook.what} must return a list of {kind}(…); one item is {got}")
-        key = entry.uri if isinstance(entry, ResourceInfo) else entry.name
-        made = self._made.get(key)
-        if made is None or made[0] != entry:
+        made = self._made.get(entry.key)
+        if made is None or (made[0] is not entry and made[0] != entry):
             if len(self._made) >= _KEPT:
                 self._made.clear()
-            made = self._made[key] = (entry, *self._make(entry))
-        return made[1:]
+            try:
+                made = self._made[entry.key] = (entry, self._make(entry))
+            except (TypeError, ValueError) as error:
+                error.add_note(f"This is about the entry {entry.key!r} of {self._hook.what}.")
+                raise
+        return made[1]
+
+
+class Ready(Protocol):
+    """Says how what a signature describes is called, within bounds."""
+
+    def __call__(
+        self, *, timeout: float | None, limit: int | None, gate: Callable[[int], Gate]
+    ) -> Callable[[Signature], Callee]: ...
 
 
 class Making:
     """Makes what entries describe.
 
     Args:
+        gate: lets so many calls through at once.
         limit: how many bytes a result of a tool may have.
         mask: what clients are told of errors of tools.
     """
 
     def __init__(
-        self, ready: Callable[[Signature], Callee], prefix: Prefix, *, limit: int, mask: Mask
+        self,
+        ready: Ready,
+        prefix: Prefix,
+        *,
+        gate: Callable[[int], Gate],
+        limit: int,
+        mask: Mask,
     ) -> None:
         self._ready = ready
         self._prefix = prefix
+        self._make_gate = gate
         self._limit = limit
         self._mask = mask
+        # An entry that is another one the next time has the same gate.
+        self._gates: WeakValueDictionary[tuple[type, str, int], Gate] = WeakValueDictionary()
 
     def tools(self, hook: Hook, handler: Hook) -> Listed[ToolInfo, Tool]:
         """The tools of an object."""
 
-        def make(info: ToolInfo) -> tuple[str, Tool]:
-            tool = Tool(
+        def make(info: ToolInfo) -> Tool:
+            check_cache(info.cache)
+            return Tool(
                 _anything,
                 info.details(),
                 name=self._prefix.name(info.name),
-                ready=self._ready,
+                ready=self._bounded(info),
                 limit=self._limit,
                 custom=Custom(handler, info.name, is_whole=False),
                 mask=self._mask,
             )
-            return tool.name, tool
 
-        return Listed(hook, ToolInfo, make)
+        return Listed(hook, ToolInfo, self._prefix.name, make)
 
     def prompts(self, hook: Hook, handler: Hook) -> Listed[PromptInfo, Prompt]:
         """The prompts of an object."""
 
-        def make(info: PromptInfo) -> tuple[str, Prompt]:
-            prompt = Prompt(
+        def make(info: PromptInfo) -> Prompt:
+            return Prompt(
                 _nothing,
                 name=self._prefix.name(info.name),
-                ready=self._ready,
+                ready=self._bounded(info),
                 title=info.title,
                 description=info.description,
                 icons=info.icons,
@@ -220,40 +260,42 @@ class Making:
                 args=info.args,
                 custom=Custom(handler, info.name, is_whole=False),
             )
-            return prompt.name, prompt
 
-        return Listed(hook, PromptInfo, make)
+        return Listed(hook, PromptInfo, self._prefix.name, make)
 
     def resources(self, hook: Hook, handler: Hook) -> Listed[ResourceInfo, Resource]:
         """The resources of an object."""
 
-        def make(info: ResourceInfo) -> tuple[str, Resource]:
+        def make(info: ResourceInfo) -> Resource:
             resource = self._resource(info, handler)
             if resource.template is not None:
                 uri = shown(info.uri)
                 raise ValueError(f"{hook.what} lists {uri}, a template; list it in templates()")
-            return key_of(resource.uri), resource
+            return resource
 
-        return Listed(hook, ResourceInfo, make)
+        return Listed(hook, ResourceInfo, self._uri, make)
 
     def templates(self, hook: Hook, handler: Hook) -> Listed[ResourceInfo, Resource]:
         """The templates of an object."""
 
-        def make(info: ResourceInfo) -> tuple[str, Resource]:
+        def make(info: ResourceInfo) -> Resource:
             resource = self._resource(info, handler)
             if resource.template is None:
                 uri = shown(info.uri)
                 raise ValueError(f"{hook.what} lists {uri}, no template; list it in resources()")
-            return key_of(resource.uri), resource
+            return resource
 
-        return Listed(hook, ResourceInfo, make)
+        return Listed(hook, ResourceInfo, self._uri, make)
+
+    def _uri(self, uri: str) -> str:
+        return key_of(self._prefix.uri(uri))
 
     def _resource(self, info: ResourceInfo, handler: Hook) -> Resource:
         return Resource(
             _nothing,
             self._prefix.uri(info.uri),
             name=info.uri if info.name is None else info.name,
-            ready=self._ready,
+            ready=self._bounded(info),
             title=info.title,
             description=info.description,
             mime_type=info.mime_type,
@@ -261,10 +303,22 @@ class Making:
             icons=info.icons,
             annotations=info.annotations,
             meta=info.meta,
+            cache=Cache.of(info.cache),
             custom=Custom(handler, is_whole=False),
             is_whole=False,
             unknown=self._prefix.length,
+            complete=info.complete,
         )
+
+    def _bounded(self, info: ToolInfo | PromptInfo | ResourceInfo) -> Callable[[Signature], Callee]:
+        def gate(size: int) -> Gate:
+            key = (type(info), info.key, size)
+            found = self._gates.get(key)
+            if found is None:
+                found = self._gates[key] = self._make_gate(size)
+            return found
+
+        return self._ready(timeout=info.timeout, limit=info.limit, gate=gate)
 
 
 # These stand where there is no function, for a handler answers. Without a docstring, which would

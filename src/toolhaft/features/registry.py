@@ -17,7 +17,7 @@ from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
 from ..types.wire import PagedResult
-from .slots import Slot
+from .slots import Follower, Slot
 
 T = TypeVar("T")
 C = TypeVar("C", covariant=True)
@@ -71,10 +71,13 @@ class Registry(Generic[T]):
         page_size: int | None,
         changed: Callable[[], None],
         lock: Any = None,
+        vet: Callable[[str], object] = str,
     ) -> None:
         self._what = what
         self._page_size = page_size
         self._changed = changed
+        # Warns of names that clients may refuse, where names are joined.
+        self.vet = vet
         # Shared by the registries of a server, so that what is added together appears together.
         self._lock: Any = threading.RLock() if lock is None else lock
         self._items: dict[str, Slot[T]] = {}
@@ -82,8 +85,8 @@ class Registry(Generic[T]):
         # are taken.
         self._hidden: dict[str, Slot[T]] = {}
         # Those that have all that is here, and those of whom all is here.
-        self._followers: list[Mirror[T]] = []
-        self._mirrors: list[Mirror[T]] = []
+        self.followers: list[Follower[T]] = []
+        self.mirrors: list[Follower[T]] = []
         # Replaced as a whole, never altered.
         self.sources: tuple[Source[T], ...] = ()
         self._ordinal = 0
@@ -96,7 +99,12 @@ class Registry(Generic[T]):
 
     def __bool__(self) -> bool:
         """Is there anything that could be listed, now or when it is enabled again?"""
-        return bool(self._items or self._hidden or any(each.active for each in self.sources))
+        return bool(self._items or self._hidden or self.is_evaluated)
+
+    @property
+    def is_evaluated(self) -> bool:
+        """Does anything of it depend on what sources have when they are asked?"""
+        return any(source.active for source in self.sources)
 
     def __iter__(self) -> Iterator[T]:
         return iter([slot.item for slot in list(self._items.values())])
@@ -117,7 +125,7 @@ class Registry(Generic[T]):
                 self.check_free(name)
             self.check_followers(name)
             if self.is_taken(name):
-                for mirror in self._mirrors:
+                for mirror in self.mirrors:
                     mirror.release(name)
             self._tenure += 1
             tenure = self._tenure
@@ -143,11 +151,11 @@ class Registry(Generic[T]):
         Raises:
             ValueError: with one of them the name is taken.
         """
-        for follower in self._followers:
+        for follower in self.followers:
             follower.check(name)
 
     def _put(self, name: str, item: T, tenure: int) -> None:
-        taken = self._found(name)
+        taken = self.found(name)
         if taken is None:
             self._ordinal += 1
         ordinal = self._ordinal if taken is None else taken.ordinal
@@ -162,7 +170,8 @@ class Registry(Generic[T]):
             self._sort()
         self._altered(name)
 
-    def _found(self, name: str) -> Slot[T] | None:
+    def found(self, name: str) -> Slot[T] | None:
+        """The place of what has this name, whether clients see it or not."""
         return self._items.get(name) or self._hidden.get(name)
 
     def names(self) -> list[str]:
@@ -240,7 +249,7 @@ class Registry(Generic[T]):
         """
         with self._lock:
             self._slot(name, tenure)
-            if any(mirror.has(name) for mirror in self._mirrors):
+            if any(mirror.has(name) for mirror in self.mirrors):
                 raise ValueError(
                     f"the {self._what} {name!r} is of an included server; remove it there, or "
                     "disable it here"
@@ -253,7 +262,7 @@ class Registry(Generic[T]):
     def discard(self, name: str, tenure: int) -> None:
         """Take it away if it is still there, and not what replaced it."""
         with self._lock:
-            found = self._found(name)
+            found = self.found(name)
             if found is not None and found.tenure == tenure:
                 self.remove(name)
 
@@ -281,7 +290,7 @@ class Registry(Generic[T]):
         return None
 
     def _slot(self, name: str, tenure: int | None = None) -> Slot[T]:
-        found = self._found(name)
+        found = self.found(name)
         if found is None or tenure not in (None, found.tenure):
             gone = "" if tenure is None else " any more: it was removed"
             if found is not None:
@@ -301,7 +310,7 @@ class Registry(Generic[T]):
         if page is None:
             # Before anything is looked at that may change meanwhile.
             version = self._version
-            if self.sources and any(source.active for source in self.sources):
+            if self.sources and self.is_evaluated:
                 return self._asked(call, cursor, build)
             items, after = self._slice(cursor)
             result = build(items, revision)
@@ -335,7 +344,6 @@ class Registry(Generic[T]):
                 after = f"{self._what}-0-{begin + room + 1:x}"
         revision = call.caller.revision
         result = build(items, revision)
-        result.ttl_ms = 0
         if any(source.active and source.private for source in self.sources):
             result.cache_scope = "private"
         if after is not None:
@@ -352,33 +360,10 @@ class Registry(Generic[T]):
                         found.setdefault(name, item)
         return found
 
-    def follow(
-        self, other: "Registry[T]", rename: Callable[[str], str], under: Callable[[str, T], T]
-    ) -> Callable[[], None]:
-        """Have all that another registry has, now and from now on; the result ends that. Whoever
-        calls has checked the names, and holds the locks of both.
-
-        Args:
-            rename: the name here of what has a name there.
-            under: the thing as it is here, under this name.
-        """
-        mirror = Mirror(self, rename, under)
-        self._mirrors.append(mirror)
-        other._followers.append(mirror)
-        for name in other.names():
-            mirror.refresh(name, other._found(name))
-
-        def end() -> None:
-            other._followers.remove(mirror)
-            mirror.empty()
-            self._mirrors.remove(mirror)
-
-        return end
-
     def reflect(self, name: str, item: T, *, is_withheld: bool) -> None:
         """Take over what another registry has under this name; what is disabled here stays so."""
         with self._lock:
-            slot = self._found(name)
+            slot = self.found(name)
             if slot is None:
                 self._ordinal += 1
                 self._tenure += 1
@@ -405,11 +390,12 @@ class Registry(Generic[T]):
     def _altered(self, name: str) -> None:
         """Something is there, is another one or is gone. Called with the lock held."""
         self.forget_pages()
-        for follower in self._followers:
-            follower.refresh(name, self._found(name))
+        for follower in self.followers:
+            follower.refresh(name, self.found(name))
 
     def _slice(self, cursor: str | None) -> tuple[list[T], str | None]:
-        entries = list(self._items.values())
+        with self._lock:  # so that what is added together is seen together
+            entries = list(self._items.values())
         if cursor is not None:
             last, _ = self._read_cursor(cursor)
             entries = [entry for entry in entries if entry.ordinal > last]
@@ -426,64 +412,9 @@ class Registry(Generic[T]):
             ordinal, place = int(given["ordinal"], 16), int(given["place"] or "0", 16)
             if 0 < ordinal <= self._ordinal and not place:
                 return ordinal, 0
-            if not ordinal and place and any(source.active for source in self.sources):
+            if not ordinal and place and self.is_evaluated:
                 return 0, place
         raise InvalidParams(
             f"params.cursor: {shown(cursor)} is not a cursor of this list; pass `nextCursor` as it "
             "was given, or leave it out to begin"
         )
-
-
-class Mirror(Generic[T]):
-    """What one registry has of another one's."""
-
-    __slots__ = ("_mine", "_rename", "_taken", "_under")
-
-    def __init__(
-        self, mine: Registry[T], rename: Callable[[str], str], under: Callable[[str, T], T]
-    ) -> None:
-        self._mine = mine
-        self._rename = rename
-        self._under = under
-        # The names there of what was taken over.
-        self._taken: set[str] = set()
-
-    def has(self, name: str) -> bool:
-        """Is this name, as it is here, one of those that were taken over?"""
-        return any(self._rename(each) == name for each in self._taken)
-
-    def check(self, name: str) -> None:
-        """Can there be something of this name there?
-
-        Raises:
-            ValueError: here it is taken.
-        """
-        joined = self._rename(name)
-        if name not in self._taken and self._mine.is_taken(joined):
-            raise ValueError(
-                f"a server that includes this one has {joined!r} already; give this one another "
-                "name"
-            )
-        self._mine.check_followers(joined)
-
-    def release(self, name: str) -> None:
-        """Something else has this name here from now on."""
-        self._taken -= {each for each in self._taken if self._rename(each) == name}
-
-    def refresh(self, name: str, slot: Slot[T] | None) -> None:
-        """What has this name there is another one now, or hidden, or gone. What has been added
-        here meanwhile under the same name stays."""
-        joined = self._rename(name)
-        if slot is None:
-            if name in self._taken:
-                self._taken.remove(name)
-                self._mine.forgo(joined)
-        elif name in self._taken or not self._mine.is_taken(joined):
-            self._taken.add(name)
-            item = self._under(joined, slot.item)
-            self._mine.reflect(joined, item, is_withheld=not slot.is_seen)
-
-    def empty(self) -> None:
-        """Give back all that was taken over."""
-        for name in list(self._taken):
-            self.refresh(name, None)

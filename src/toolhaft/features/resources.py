@@ -1,6 +1,6 @@
 """`resources/list`, `resources/templates/list` and `resources/read`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import Any, NoReturn, cast
@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, NotFound, shown
 from ..patterns import pattern
-from ..protocol.calls import Exchange, Outcome
+from ..protocol.calls import Exchange, Outcome, Subject
 from ..protocol.calls import Result as Outgoing
 from ..protocol.revisions import Revision
 from ..protocol.uritemplate import Template
@@ -26,8 +26,9 @@ from ..types.resources import ResourceTemplate as TemplateDescription
 from ..types.wire import CacheScope, Icon, Meta
 from .authoring import check_cache, check_described
 from .calling import Callee
+from .completer import Complete, Completes
 from .content import Contents
-from .custom import Custom, Recipe, Route
+from .custom import Custom, Own, Recipe, Route
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 
@@ -54,6 +55,11 @@ class Cache(Struct, frozen=True):
     def __post_init__(self) -> None:
         check_cache(self.seconds)
 
+    @classmethod
+    def of(cls, given: "float | Cache | None") -> "Cache | None":
+        """As an author may say it."""
+        return cls(given) if isinstance(given, int | float) else given
+
 
 class Resource:
     """Something that can be read under one URI, or under all that match a template."""
@@ -77,6 +83,7 @@ class Resource:
         custom: Custom | None = None,
         is_whole: bool = True,
         unknown: int = 0,
+        complete: Mapping[str, Completes] | None = None,
     ) -> None:
         what = f"resource {uri!r}"
         if not _SCHEME.match(uri):
@@ -106,10 +113,16 @@ class Resource:
         self._unknown = unknown
         # The way of a call that has to go through another server.
         self.route: Route | None = None
+        self.subject = Subject(uri)
         # A brace that is closed and never opened is a mistake, which a template tells.
         self.template = Template(uri) if "{" in uri or "}" in uri else None
+        # All of its variables, each with what completes it, if that can be done.
+        self.completers: dict[str, Complete | None]
         if is_whole:
             _match_names(what, self.template, self.signature)
+            self.completers = {each.name: each.completer for each in self.signature.parameters}
+        else:
+            self.completers = _completers(what, self.template, complete or {})
         if description is None:
             description = self.signature.documentation.description
         shared: dict[str, Any] = {
@@ -133,6 +146,7 @@ class Resource:
         """The same resource as another server offers it."""
         other = copy(self)
         other.uri, other.route, other.recipe = uri, route, None
+        other.subject = Subject(uri, self.subject)
         other._unknown = self._unknown + len(uri) - len(self.uri)
         if isinstance(self.description, TemplateDescription):
             other.template = Template(uri)
@@ -202,6 +216,10 @@ class Resources:
         direct = self.direct.get(key_of(uri))
         if direct is not None:
             return _read(exchange, direct, direct.signature.bind_strings({}))
+        if self.direct.is_taken(
+            key_of(uri)
+        ):  # by what is disabled, and is no business of templates
+            raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
         for template in self.templates:
             arguments = template.match(uri)
             if arguments is not None:
@@ -225,14 +243,16 @@ class Resources:
 
 
 def _read(exchange: Exchange, resource: Resource, arguments: dict[str, Any]) -> Outcome:
+    exchange.subject = resource.subject
     if resource.route is not None:
         return resource.route(exchange)
     uri = exchange.params.uri
-    finish, failed = partial(_result, resource, uri), partial(_explain, uri)
-    own = partial(resource.callee.outcome, exchange, arguments, finish, failed)
+    finish, failed = partial(_own_result, resource, uri), partial(_explain, uri)
     if resource.custom is None:
-        return own()
-    return resource.custom.outcome(exchange, (resource.own(uri),), own, finish, failed)
+        return resource.callee.outcome(exchange, arguments, finish, failed)
+    own = Own(resource.callee, arguments, finish)
+    read = partial(_result, resource, uri)
+    return resource.custom.outcome(exchange, (resource.own(uri),), own, read, failed)
 
 
 def _explain(uri: str, error: BaseException) -> NoReturn:
@@ -286,6 +306,16 @@ def _match_names(what: str, template: Template | None, signature: Signature) -> 
         )
 
 
+def _completers(
+    what: str, template: Template | None, complete: Mapping[str, Completes]
+) -> dict[str, Complete | None]:
+    variables = () if template is None else template.variables
+    for name in complete:
+        if name not in variables:
+            raise ValueError(f"{what}: complete has {name!r}, which is no variable of the template")
+    return {name: Complete(complete[name]) if name in complete else None for name in variables}
+
+
 def _arguments(resource: Resource, values: dict[str, Any], uri: str) -> dict[str, Any]:
     meant: dict[str, Any] | None = values
     if resource.raw and resource.template is not None:
@@ -305,10 +335,15 @@ def _must_not_climb(values: Iterable[Any], uri: str) -> None:
             raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
 
 
-def _result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:
+def _own_result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:
+    """What the function has read, which is held to its annotation."""
     kind = cast(Any, type(value))
     if resource.signature.returns is str and not issubclass(kind, str):
         raise TypeError(f"it is annotated to return str, but returned {kind.__name__}")
+    return _result(resource, uri, value)
+
+
+def _result(resource: Resource, uri: str, value: Any) -> ReadResourceResult:
     items: list[Any] = value if _are_contents(value) else [value]
     return ReadResourceResult(
         contents=[_contents(resource, uri, item) for item in items],

@@ -33,7 +33,7 @@ from ..schema.kinds import (
 )
 from .asking import InputRequired
 from .authoring import documentation, unwrapped
-from .checking import problems, unpacked
+from .checking import Explicit, problems, unpacked
 from .parameters import Parameter, parameters_of
 
 Form: TypeAlias = Literal["plain", "async", "generator", "async generator"]
@@ -61,14 +61,14 @@ class Signature:
         function: Callable[..., Any],
         what: str,
         *,
-        schema: Schema | None = None,
+        explicit: Explicit | None = None,
         option: str = "input_schema",
         strict: bool = False,
     ) -> None:
         self.function = function
         self.what = what
         found = parameters_of(function, what)
-        if found.rest and schema is None:
+        if found.rest and explicit is None:
             raise TypeError(
                 f"{what}: **{found.names[-1]} has no schema; name each argument, take one dict, or "
                 "pass input_schema="
@@ -83,13 +83,13 @@ class Signature:
         returns, self.is_returned = _value_of(found.returns, self.form)
         # Does it handle rounds of questions itself?
         self.returns, self.has_rounds = _without_questions(returns)
-        self._explicit = schema
+        self._explicit = explicit
         self._rest = found.rest
         self._strict = strict
         # Is something handed on as it came, and not converted?
         self._unread = found.rest or any(each.type is Any for each in found.given)
-        if schema is not None:
-            self._match(schema, option)
+        if explicit is not None:
+            self._match(explicit.schema, option)
         self._kinds = {each.name: self._kind(each) for each in self.parameters}
         # Does msgspec leave something for us to do?
         self._checked = any(kind.checked for kind in self._kinds.values())
@@ -101,7 +101,7 @@ class Signature:
     def schema(self) -> Schema:
         """The schema of the arguments, as an object."""
         if self._explicit is not None:
-            return self._explicit
+            return self._explicit.schema
         return object_schema(
             ((p.name, p.type, self.description_of(p), p.default) for p in self.parameters),
             [p.name for p in self.parameters if p.required],
@@ -111,7 +111,7 @@ class Signature:
     def _accepted(self) -> Schema:
         """The same for our own checks: the schema of all that is accepted."""
         if self._explicit is not None:
-            return self._explicit
+            return self._explicit.schema
         return object_schema(
             ((p.name, p.type, None, p.default) for p in self.parameters),
             [p.name for p in self.parameters if p.required],
@@ -239,7 +239,11 @@ class Signature:
         )
 
     def _check(self, given: Any) -> None:
-        found = problems(given, self._accepted, lenient=not (self._strict or self._unread))
+        lenient = not (self._strict or self._unread)
+        if self._explicit is not None:
+            found = self._explicit.problems(given, lenient=lenient)
+        else:
+            found = problems(given, self._accepted, lenient=lenient)
         if found:
             raise BadArguments(found)
 

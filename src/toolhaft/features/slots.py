@@ -1,6 +1,6 @@
 """The place of a thing in a registry: where it stands, which one it is, and who hides it."""
 
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -22,3 +22,23 @@ class Slot(NamedTuple, Generic[T]):
     def is_seen(self) -> bool:
         """Can clients see it?"""
         return not (self.is_disabled or self.is_withheld)
+
+
+class Follower(Protocol[T]):
+    """Another registry that has all that one has, under names of its own."""
+
+    def has(self, name: str, /) -> bool:
+        """Is this name, as it is there, one of those that were taken over?"""
+        ...
+
+    def check(self, name: str, /) -> None:
+        """Can there be something of this name? Raises ValueError if there it is taken."""
+        ...
+
+    def release(self, name: str, /) -> None:
+        """Something else has this name there from now on."""
+        ...
+
+    def refresh(self, name: str, slot: "Slot[T] | None", /) -> None:
+        """What has this name is another one now, or hidden, or gone."""
+        ...

@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, McpError, ToolError, shown
 from ..patterns import pattern
-from ..protocol.calls import Blocking, Exchange, Outcome, Result
+from ..protocol.calls import Blocking, Exchange, Outcome, Result, Subject
 from ..protocol.revisions import Revision
 from ..schema.derived import Schema
 from ..types.content import TextContent
@@ -21,8 +21,8 @@ from ..types.wire import Icon, Meta
 from .arguments import Arg, arguments_schema
 from .authoring import check_described
 from .calling import Callee
-from .checking import check_schema
-from .custom import Custom, Recipe, Route
+from .checking import Explicit, check_schema
+from .custom import Custom, Own, Recipe, Route
 from .mirroring import check_mirrors, mirrored
 from .registry import Registry, require
 from .signature import BadArguments, Signature
@@ -58,7 +58,7 @@ class Tool:
 
     __slots__ = (
         "_description", "cache", "callee", "contextual", "custom", "is_async", "is_simple",
-        "is_special", "mask", "mirrors", "output", "recipe", "route", "signature",
+        "is_special", "mask", "mirrors", "output", "recipe", "route", "signature", "subject",
     )  # fmt: skip
 
     def __init__(
@@ -73,7 +73,9 @@ class Tool:
         mask: Mask | None = None,
     ) -> None:
         what = f"tool {name!r}"
-        _check_name(name, what)
+        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{what}: a name is a str that is not empty")
+        vet_name(name, stacklevel=8)
         check_described(
             what,
             title=details.title,
@@ -83,13 +85,10 @@ class Tool:
             tags=details.tags,
             meta=details.meta,
         )
-        given, promised = _input_schema(details, what), details.output_schema
-        if given is not None:
-            check_schema(given, f"{what}: input_schema")
-        if promised is not None:
-            check_schema(promised, f"{what}: output_schema", root_object=False)
+        schema, promised = _input_schema(details, what), details.output_schema
+        given = None if schema is None else Explicit(schema, f"{what}: input_schema")
         option = "input_schema" if details.args is None else "args"
-        signature = Signature(function, what, schema=given, option=option, strict=details.strict)
+        signature = Signature(function, what, explicit=given, option=option, strict=details.strict)
         extra = any(parameter.extra for parameter in signature.parameters)
         if extra:
             check_schema(signature.schema, what)
@@ -107,11 +106,15 @@ class Tool:
         # The way of a call that has to go through another server.
         self.route: Route | None = None
         self.is_special = bool(self.mirrors)
+        self.subject = Subject(name)
         # For the way that most calls take, which is short.
         self.is_simple = self.callee.is_simple and custom is None
         self.is_async = signature.form == "async"
         self.contextual = bool(signature.contexts or signature.headers)
-        self.output = Output(signature.returns, name, schema=promised, limit=limit)
+        output = None
+        if promised is not None:
+            output = Explicit(promised, f"{what}: output_schema", root_object=False)
+        self.output = Output(signature.returns, name, explicit=output, limit=limit)
         self.cache = details.cache
         description = details.description
         if description is None:
@@ -135,6 +138,7 @@ class Tool:
         other = copy(self)
         other._description = msgspec.structs.replace(self._description, name=name)
         other.route, other.recipe = route, None
+        other.subject = Subject(name, self.subject)
         other.is_special = bool(self.mirrors) or route is not None
         return other
 
@@ -162,14 +166,13 @@ def _input_schema(details: ToolDetails, what: str) -> Schema | None:
     return arguments_schema(details.args, what)
 
 
-def _check_name(name: object, what: str) -> None:
-    if not isinstance(name, str) or not name:
-        raise TypeError(f"{what}: a name is a str that is not empty")
+def vet_name(name: str, *, stacklevel: int = 4) -> None:
+    """Warn of a name that clients may refuse."""
     if not _NAME.fullmatch(name):
         warnings.warn(
-            f"{what}: clients may refuse this name; use letters, digits, '_', '-' and '.', at "
-            "most 128",
-            stacklevel=7,
+            f"tool {name!r}: clients may refuse this name; use letters, digits, '_', '-' and '.', "
+            "at most 128",
+            stacklevel=stacklevel,
         )
 
 
@@ -214,6 +217,7 @@ class Tools:
             tool = self.registry.get(params.name)
             if tool is None:
                 return self._elsewhere(exchange)
+        exchange.subject = tool.subject
         if tool.is_special:
             _check_mirrors(exchange, tool)
             if tool.route is not None:
@@ -226,7 +230,7 @@ class Tools:
             return self._explain(exchange, tool, error)
         if tool.contextual:
             tool.callee.fill(exchange, arguments)
-        if not tool.is_simple:
+        if not tool.is_simple or exchange.place is not None:
             return self._elaborate(exchange, tool, arguments)
         if tool.is_async:
             return self._await(exchange, tool, arguments)
@@ -256,8 +260,9 @@ class Tools:
         if tool.custom is None:
             return tool.callee.outcome(exchange, arguments, finish, failed)
         given = tool.signature.read(exchange.params.arguments)
-        own = partial(tool.callee.outcome, exchange, arguments, finish, failed)
-        return tool.custom.outcome(exchange, (given,), own, finish, failed)
+        own = Own(tool.callee, arguments, finish)
+        promised = partial(tool.output.render_promised, revision=exchange.caller.revision)
+        return tool.custom.outcome(exchange, (given,), own, promised, failed)
 
     # These two are `Callee.outcome`, written out: tools are called a hundred times as often as
     # anything else, and this way costs no closure.

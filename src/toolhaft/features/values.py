@@ -18,7 +18,7 @@ from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
 from .asking import InputRequired
-from .checking import problems
+from .checking import Explicit, problems
 from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of
 
 _UNDECLARED = inspect.Parameter.empty
@@ -58,19 +58,19 @@ class Output:
     )
 
     def __init__(
-        self, annotation: Any, name: str, *, schema: Schema | None = None, limit: int = 1 << 24
+        self, annotation: Any, name: str, *, explicit: Explicit | None = None, limit: int = 1 << 24
     ) -> None:
         self._name = name
         self._limit = limit
-        self.schema = schema
+        self.schema = None if explicit is None else explicit.schema
         self._check: Callable[[bytes], None] | None = None
         annotation = _bare(annotation)
         self._contentful = False
-        self._text = annotation is str and schema is None
-        self._scalar = annotation if annotation in _SCALARS and schema is None else None
+        self._text = annotation is str and explicit is None
+        self._scalar = annotation if annotation in _SCALARS and explicit is None else None
         self._is_object: bool | None = None
-        if schema is not None:
-            self._check = partial(_check_by_schema, schema)
+        if explicit is not None:
+            self._check = partial(_check_by_schema, explicit.problems)
         elif annotation is not _UNDECLARED and annotation not in _UNSTRUCTURED:
             self._declare(annotation)
         if self.schema is not None:
@@ -90,7 +90,7 @@ class Output:
             raise TypeError(
                 f"tool {self._name!r}: the return annotation: {error or 'a type without an end'}"
             ) from None
-        by_schema = partial(_check_by_schema, self.schema)
+        by_schema = partial(_check_by_schema, partial(problems, schema=self.schema))
         by_type = partial(_check_by_type, decoder_of(kind.native, strict=True).decode)
         if kind.modelled:  # what a model writes is not always what it reads
             self._check = by_schema
@@ -128,6 +128,13 @@ class Output:
         if value is None:
             return _EMPTY
         return self._content(value, revision)
+
+    def render_promised(self, value: Any, revision: Revision) -> Outgoing:
+        """The same for a value that is not the function's own: that it is annotated to return text
+        is no promise to clients, who see no schema."""
+        if self._text and not isinstance(value, str):
+            return _EMPTY if value is None else self._content(value, revision)
+        return self.render(value, revision)
 
     def _content(self, value: Any, revision: Revision) -> Outgoing:
         if isinstance(value, InputRequired):
@@ -174,7 +181,9 @@ class Output:
         elif self.schema is not None and result.is_error is not True:
             raise WrongResult("it promises structured content, and its Result has none")
         encoded = self._fit(encode(lowered(result, revision)))
-        return encoded if result.meta is UNSET else result
+        # One that says it failed stays what it is, so that whoever counts can see it.
+        is_plain = result.meta is UNSET and result.is_error is not True
+        return encoded if is_plain else result
 
     def _fit(self, body: bytes) -> bytes:
         if len(body) > self._limit:
@@ -194,8 +203,8 @@ def _check_by_type(decode: Callable[[bytes], Any], body: bytes) -> None:
         raise WrongResult(f"what it returned breaks its annotation: {words}") from None
 
 
-def _check_by_schema(schema: Schema, body: bytes) -> None:
-    found = problems(_decode_anything(body), schema, where="result")
+def _check_by_schema(problems: Callable[..., list[str]], body: bytes) -> None:
+    found = problems(_decode_anything(body), where="result")
     if found:
         raise WrongResult(f"what it returned breaks its output schema: {'; '.join(found)}")
 

@@ -5,7 +5,7 @@ what happens between the two knows neither the transport nor the era.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -13,6 +13,7 @@ from ..errors import McpError
 from ..jsonrpc import Id
 from ..types.wire import Implementation, RequestMeta, Wire
 from .journal import Journal
+from .ports import Place
 from .questions import Decision, Questions
 from .revisions import Revision
 
@@ -20,26 +21,15 @@ from .revisions import Revision
 Result: TypeAlias = Wire | bytes
 
 
-class Caller:
+class Caller(Struct, eq=False, gc=False):
     """Whom we serve: filled in by the era, read by everyone else."""
 
-    __slots__ = ("capabilities", "client", "log_level", "principal", "revision")
-
-    def __init__(
-        self,
-        revision: Revision,
-        capabilities: Mapping[str, Any],
-        client: Implementation | None,
-        *,
-        log_level: int | None,
-        principal: str | None = None,
-    ) -> None:
-        self.revision = revision
-        self.capabilities = capabilities
-        self.client = client
-        # The place in LEVELS from which on messages are wanted; None means not at all.
-        self.log_level = log_level
-        self.principal = principal
+    revision: Revision
+    capabilities: Mapping[str, Any]
+    client: Implementation | None
+    # The place in LEVELS from which on messages are wanted; None means not at all.
+    log_level: int | None = None
+    principal: str | None = None
 
 
 class Era(Protocol):
@@ -78,6 +68,18 @@ class Era(Protocol):
         ...
 
 
+class Subject(Struct, eq=False):
+    """What a call is about, once that is found: a tool, a prompt, a resource or a template, by the
+    name that its author has given it. Clients cannot make any up."""
+
+    name: str
+    # The same thing in an included server, where it comes from; and who counts there.
+    inner: "Subject | None" = None
+    counter: "Counter | None" = None
+    # Where calls of it are counted: a note of whoever counts them.
+    tally: Any = None
+
+
 class Call(Struct, eq=False, gc=False):
     """A request that was understood and has to be answered once."""
 
@@ -97,6 +99,11 @@ class Call(Struct, eq=False, gc=False):
     headers: Mapping[str, str] | None = None
     # What was asked and answered in earlier rounds, and is in this one.
     journal: Journal | None = None
+    # What it is about, if it got so far, and when it began.
+    subject: Subject | None = None
+    began: float = 0.0
+    # Where the author's functions have to run, if anywhere in particular.
+    place: Place | None = None
 
 
 class Notice(Struct, gc=False):
@@ -124,6 +131,8 @@ class Reply(Struct, gc=False):
 
     frame: bytes
     error: McpError
+    # What was asked for, if that much was understood: in the client's words.
+    method: str = ""
 
 
 class Batch(Struct):
@@ -165,6 +174,8 @@ class Exchange(Protocol):
     overdue: bool
     headers: Mapping[str, str] | None
     journal: Journal | None
+    subject: Subject | None
+    place: Place | None
 
     @property
     def suspended(self) -> bool:
@@ -230,6 +241,43 @@ class Exchange(Protocol):
         Raises:
             ToolError: it took longer. It is told so, and cleans up after itself in its own time.
         """
+        ...
+
+
+# How a call ended, if it did not simply succeed: with a JSON-RPC error; with a result that says
+# `isError`; because nobody wants the answer any more; with questions.
+Fate: TypeAlias = Literal["error", "failure", "cancelled", "asked"]
+
+
+class Calls(Protocol):
+    """Whoever has calls under way."""
+
+    @property
+    def calls(self) -> Mapping[Hashable, Call]: ...
+
+
+class Counter(Protocol):
+    """Counts what clients ask for. Everything from any thread."""
+
+    def ended(self, call: Call, fate: Fate | None, /) -> None:
+        """A call is over; its answer comes next."""
+        ...
+
+    def passed(self, method: str, subject: Subject, seconds: float, fate: Fate | None, /) -> None:
+        """A call of another server that includes this one was a call of ours."""
+        ...
+
+    def refused(self, method: str, /) -> None:
+        """A request, or what should have been one, was answered with an error before it was a
+        call."""
+        ...
+
+    def noticed(self, method: str, /) -> None:
+        """A notification has come."""
+        ...
+
+    def watch(self, calls: Calls, /) -> None:
+        """Look here for calls that are under way, for as long as it is there."""
         ...
 
 

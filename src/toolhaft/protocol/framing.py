@@ -7,6 +7,7 @@ the limit is ever held.
 
 import re
 from collections import deque
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from ..patterns import pattern
@@ -20,6 +21,7 @@ _NAMES = (b"content-length", b"content-type")
 _WORD = len(b"content-length  :")
 # What may stand around a message on its line.
 _BLANK = b" \t\r"
+_AROUND = _BLANK + b"\n"
 _LONG = 4096
 # As much of a message that is skipped as is kept, to find its id in.
 _HEAD = 65536
@@ -69,7 +71,11 @@ class Framer:
             and data[-1:] == b"\n"
             and len(data) <= self._limit
         ):
-            # Whole lines and nothing else, which is how clients write.
+            # Whole lines and nothing else, which is how clients write; mostly a single one.
+            if data.count(b"\n") == 1:
+                if line := data.strip(_AROUND):
+                    self.frames.append(line)
+                return
             for line in data.split(b"\n"):
                 if line := line.strip(_BLANK):
                     self.frames.append(line)
@@ -77,13 +83,14 @@ class Framer:
         self._buffer += data
         self._cut(at_end=not data)
 
-    def wrap(self, frames: list[bytes]) -> tuple[bytes, ...]:
-        """Frames as they go out, in pieces: a long one is not copied for the byte that ends it."""
+    def wrap(self, frames: Sequence[bytes]) -> tuple[bytes, bytes]:
+        """Frames as they go out, and what ends them: a long one is not copied for one byte."""
         if self._framing == "content-length":
-            return (b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames),)
-        if len(frames) == 1 and len(frames[0]) > _LONG:
-            return frames[0], b"\n"
-        return (b"\n".join((*frames, b"")),)
+            return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames), b""
+        if len(frames) != 1:
+            return b"\n".join((*frames, b"")), b""
+        frame = frames[0]
+        return (frame, b"\n") if len(frame) > _LONG else (frame + b"\n", b"")
 
     def _cut(self, *, at_end: bool) -> None:
         if self._framing == "auto" and not self._recognise(at_end=at_end):

@@ -5,26 +5,30 @@ the checks is part of the protocol, for a client learns from the first one that 
 that repeat what the body says are checked in `peer.py`, between the steps that read the body.
 """
 
-import binascii
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..errors import BadEnvelope, HeaderMismatch, InvalidRequest, McpError, shown
+from ..errors import BadEnvelope, InvalidRequest, McpError, shown
 from ..jsonrpc import Id, failure
 from ..patterns import pattern
-from ..types.wire import RequestMeta
-from .revisions import DEFAULT_HANDSHAKE, REVISIONS, Revision
+from .head import (
+    LAST_EVENT,
+    LONGEST_HEADERS,
+    METHOD,
+    MOST_HEADERS,
+    NAME,
+    SESSION,
+    VERSION,
+    Fields,
+    Head,
+    Values,
+)
 
-VERSION: Final = b"mcp-protocol-version"
-SESSION: Final = b"mcp-session-id"
-METHOD: Final = b"mcp-method"
-NAME: Final = b"mcp-name"
 PARAM: Final = "mcp-param-"
 _PARAM: Final = PARAM.encode()
-LAST_EVENT: Final = b"last-event-id"
 # Told twice, two readers might take a different one each.
 ROUTING: Final = frozenset(
     {
@@ -33,149 +37,17 @@ ROUTING: Final = frozenset(
     }
 )  # fmt: skip
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
-MOST_HEADERS: Final = 100
-LONGEST_HEADERS: Final = 32 * 1024
 _MOST_WELCOME: Final = 100
-# What `Mcp-Name` repeats, by method.
-_NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+# Of heads that are remembered: so many bytes each, and so many of them.
+_LONGEST_REGULAR: Final = 1000
+_MOST_REGULARS: Final = 200
 
 _AUTHORITY = r"(\[[0-9A-Fa-f:.]{2,}\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?"
 _HOST = pattern(_AUTHORITY)
 _ORIGIN = pattern(r"https?://" + _AUTHORITY)
-_PLAIN = pattern(r"[A-Za-z0-9_./:-]+")
-_VISIBLE = pattern(r"[\x20-\x7e\t]*")
-_SENTINEL = ("=?base64?", "?=")
 
-Fields = list[tuple[bytes, bytes]]
 # Do clients that begin with a handshake get a session: as they like, always, or never?
 SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
-
-
-class Head(Mapping[str, str]):
-    """The headers of a request, by name in whatever case, without blanks around their values."""
-
-    __slots__ = ("count", "raw", "repeated", "revision", "stateless")
-
-    def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
-        if not isinstance(fields, list):
-            fields = list(fields)
-        # Servers give the names in lower case.
-        self.raw: dict[bytes, bytes] = dict(fields)
-        raw = self.raw
-        self.count = len(fields)
-        # Those that came more than once.
-        self.repeated: frozenset[bytes] = _NONE
-        if len(raw) != self.count:
-            self._join(fields)
-        # The revision that the header names, or that silence stands for; None is one that nobody
-        # knows.
-        self.revision = revision = _REVISIONS.get(raw.get(VERSION)) or _named(raw[VERSION])
-        # Does the request say that it belongs to the era without a handshake? A version that nobody
-        # knows is newer than us, and so are its rules.
-        self.stateless = revision is None or not revision.handshake
-
-    def _join(self, fields: Fields) -> None:
-        values: dict[bytes, list[bytes]] = {}
-        for name, value in fields:
-            values.setdefault(name, []).append(value)
-        self.raw = {name: b", ".join(each) for name, each in values.items()}
-        self.repeated = frozenset(name for name, each in values.items() if len(each) > 1)
-
-    def __getitem__(self, name: str) -> str:
-        return self.raw[name.encode("latin-1", "replace").lower()].decode("latin-1").strip(" \t")
-
-    def __iter__(self) -> Iterator[str]:
-        return (name.decode("latin-1") for name in self.raw)
-
-    def __len__(self) -> int:
-        return len(self.raw)
-
-    def text(self, name: bytes) -> str | None:
-        """A header by its name in lower case, if it is there."""
-        value = self.raw.get(name)
-        return None if value is None else value.decode("latin-1").strip(" \t")
-
-    def needs_envelope(self, method: str) -> bool:
-        """Must the body say who asks? A handshake with a client that is newer than us need not."""
-        revision = self.revision
-        return method != "initialize" if revision is None else not revision.handshake
-
-    # What the body is compared with
-
-    def check_version(self, meta: RequestMeta) -> None:
-        """The version in the body and the one in the header are the same.
-
-        Raises:
-            HeaderMismatch: they are not; the body is complete, else it would be told so first.
-        """
-        if self.revision is not None and self.revision.date == meta.version and VERSION in self.raw:
-            return
-        if meta.capabilities is not UNSET and self.text(VERSION) != meta.version:
-            raise HeaderMismatch("MCP-Protocol-Version", self.text(VERSION), str(meta.version))
-
-    def check_route(self, method: str, params: object) -> None:
-        """The headers by which requests are routed say what the body says.
-
-        Raises:
-            HeaderMismatch: one of them does not.
-        """
-        raw = self.raw
-        if raw.get(METHOD) != method.encode() and self.text(METHOD) != method:
-            raise HeaderMismatch("Mcp-Method", self.text(METHOD), method)
-        member = _NAMED.get(method)
-        if member is None or params is None:
-            return
-        name: str = getattr(params, member)
-        # Most names stand there as they are.
-        if not (raw.get(NAME) == name.encode() and _PLAIN.fullmatch(name)):
-            compare("Mcp-Name", self.text(NAME), name)
-
-
-_NONE: Final[frozenset[bytes]] = frozenset()
-_REVISIONS: Final[dict[bytes | None, Revision]] = {
-    None: DEFAULT_HANDSHAKE,
-    **{date.encode(): revision for date, revision in REVISIONS.items()},
-}
-
-
-def _named(version: bytes) -> Revision | None:
-    return _REVISIONS.get(version.strip(b" \t"))
-
-
-def compare(name: str, sent: str | None, expected: str) -> None:
-    """A header beside the text that it repeats.
-
-    Raises:
-        HeaderMismatch: it is missing, or says something else.
-    """
-    try:
-        if sent is not None and decoded(sent) == expected:
-            return
-    except ValueError as error:
-        raise HeaderMismatch(name, sent, expected, str(error)) from None
-    raise HeaderMismatch(name, sent, expected)
-
-
-def decoded(value: str) -> str:
-    """A header's value: as it is, or out of Base64 if it is marked so.
-
-    Raises:
-        ValueError: it is marked so, and is not Base64 of UTF-8 in its one right form.
-    """
-    first, last = _SENTINEL
-    if not _VISIBLE.fullmatch(value):
-        raise ValueError("has characters that no header may have")
-    if not (value.startswith(first) and value.endswith(last) and len(value) >= len(first + last)):
-        return value
-    encoded = value[len(first) : -len(last)].encode()
-    try:
-        data = binascii.a2b_base64(encoded, strict_mode=True)
-        text = data.decode()
-    except (binascii.Error, UnicodeDecodeError):
-        raise ValueError("is not Base64 of UTF-8") from None
-    if binascii.b2a_base64(data, newline=False) != encoded:
-        raise ValueError("is not Base64 in its one right form")
-    return text
 
 
 class Refused(Struct, frozen=True):
@@ -263,10 +135,71 @@ class Doors:
         return name in self._hosts or f"{name}:{port}" in self._hosts
 
 
+class Regulars:
+    """The heads of messages that were let in, by `Doors.refusal` and `unreadable`: whoever comes
+    with the same is let in without a word. Most do, for a client's requests differ in their bodies.
+
+    Args:
+        most: the bytes of the longest body.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        # By all that is in them, and by that which decides.
+        self._heads: dict[tuple[tuple[bytes, bytes], ...], Head] = {}
+        self._judged: set[Values] = set()
+
+    def meet(self, fields: Iterable[tuple[bytes, bytes]]) -> Head:
+        """The head of a message, which is `welcome` if it is known to be."""
+        all_of_it = tuple(fields)
+        try:
+            head = self._heads.get(all_of_it)
+        except TypeError:  # the server has lists for pairs
+            head = None
+        return self._another(all_of_it) if head is None else head
+
+    def _another(self, fields: tuple[tuple[bytes, bytes], ...]) -> Head:
+        head = Head(fields)
+        if (
+            head.layout.judged(head.sent) in self._judged
+            and head.fits
+            and not head.repeated
+            and self._is_short(head.sent[head.layout.length])
+        ):
+            self._welcome(head)
+        return head
+
+    def _is_short(self, length: bytes | None) -> bool:
+        return (
+            length is not None
+            and length.isdigit()
+            and len(length) < 19
+            and int(length) <= self._most
+        )
+
+    def remember(self, head: Head) -> None:
+        """This one was let in."""
+        # A page is told by which origin it was let in, so it does not go without a word.
+        if b"origin" in head.raw or not self._is_short(head.sent[head.layout.length]):
+            return
+        judged: Values = head.layout.judged(head.sent)
+        if sum(map(len, filter(None, judged))) <= _LONGEST_REGULAR:
+            if len(self._judged) >= _MOST_WELCOME:
+                self._judged.clear()
+            self._judged.add(judged)
+            self._welcome(head)
+
+    def _welcome(self, head: Head) -> None:
+        head.welcome = True
+        if head.size <= _LONGEST_REGULAR and type(head.fields[0]) is tuple:
+            if len(self._heads) >= _MOST_REGULARS:
+                self._heads.clear()  # whoever is still there is soon known again
+            self._heads[tuple(head.fields)] = head
+
+
 def too_much(head: Head) -> Refused | None:
     """More headers than anybody needs."""
-    size = len(b"".join(head.raw)) + len(b"".join(head.raw.values()))
-    if head.count <= MOST_HEADERS and size <= LONGEST_HEADERS:
+    if head.fits:
         return None
     return refused(431, f"at most {MOST_HEADERS} headers of {LONGEST_HEADERS} bytes are read")
 

@@ -38,7 +38,7 @@ from ..types.notices import Cancelled
 from ..types.wire import Implementation, Params, RequestMeta, Wire
 from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result, Single
 from .handshake import NEW, Session
-from .http import Head
+from .head import Head
 from .lowering import lowered
 from .questions import Questions
 from .revisions import METHODS, Method, Revision
@@ -103,7 +103,7 @@ class Peer:
             try:
                 return self._call(id_, method, decoded.params, principal, head)
             except McpError as error:
-                return Reply(failure(id_, error), error)
+                return Reply(failure(id_, error), error, method)
         if type(decoded) is Fault:
             return _fault(decoded)
         return self._batch(cast(list[Raw], decoded), principal)

@@ -1,8 +1,10 @@
 """What the core needs from outside, as interfaces only."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
+
+from .framing import Frame
 
 # Lets so many calls through at once.
 Gate: TypeAlias = AbstractAsyncContextManager[None]
@@ -79,8 +81,46 @@ class Bus(Protocol):
 Guard: TypeAlias = Callable[[Mapping[str, str]], "str | Awaitable[str | None] | None"]
 
 
+class Traffic(Protocol):
+    """Where each message is written down."""
+
+    def connection(self) -> str:
+        """A name for another client."""
+        ...
+
+    def message(self, direction: Literal["in", "out"], connection: str, frame: Frame, /) -> None:
+        """A message that came or goes. From any thread; never raises."""
+        ...
+
+
 class Cipher(Protocol):
     """Hides what a client carries for us."""
 
     def encrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes, /) -> bytes: ...
     def decrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes, /) -> bytes: ...
+
+
+class Place(Protocol):
+    """Where a program wants functions to run that touch its state."""
+
+    @property
+    def takes_coroutines(self) -> bool:
+        """Can they wait there?"""
+        ...
+
+    async def call(self, work: Callable[[], Any], /, *, always: bool = False) -> Any:
+        """What a plain function gives there. Who is cancelled before it has begun does not wait for
+        it, and it is not begun any more, unless it is due always.
+
+        Raises:
+            ToolError: there is no such place any more.
+        """
+        ...
+
+    async def run(self, begin: Callable[[], Coroutine[Any, Any, Any]], /) -> Any:
+        """What a coroutine gives there. Who is cancelled cancels it, too.
+
+        Raises:
+            ToolError: there is no such place any more, or it was cancelled there.
+        """
+        ...

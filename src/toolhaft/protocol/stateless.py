@@ -32,6 +32,8 @@ SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 _LEVEL = "io.modelcontextprotocol/logLevel"
+# It is cheaper to copy a text of this length than to avoid it.
+_SHORT = 4096
 
 
 def missing_meta(what: str) -> BadEnvelope:
@@ -56,24 +58,16 @@ def identify(meta: RequestMeta, principal: str | None) -> Caller:
     revision = REVISIONS.get(meta.version)
     if revision is None or revision.handshake:
         raise UnsupportedVersion(meta.version, SUPPORTED)
-    return Caller(
-        revision,
-        meta.capabilities,
-        None if meta.client is UNSET else meta.client,
-        log_level=_level(meta),
-        principal=principal,
-    )
+    client = None if meta.client is UNSET else meta.client
+    level = None if meta.log_level is UNSET else _level(meta.log_level)
+    return Caller(revision, meta.capabilities, client, level, principal)
 
 
-def _level(meta: RequestMeta) -> int | None:
-    if meta.log_level is UNSET:
-        return None
+def _level(wanted: str) -> int:
     for place, name in enumerate(LEVELS):
-        if name == meta.log_level:
+        if name == wanted:
             return place
-    raise InvalidParams(
-        f"`{_LEVEL}`: expected one of {', '.join(LEVELS)}, got {shown(meta.log_level)}"
-    )
+    raise InvalidParams(f"`{_LEVEL}`: expected one of {', '.join(LEVELS)}, got {shown(wanted)}")
 
 
 class Stateless:
@@ -90,7 +84,7 @@ class Stateless:
     def __init__(self, info: Implementation, seal: Seal | None = None) -> None:
         self._info = info
         self._seal = seal
-        signed = b',"_meta":{"%b":%b}' % (SERVER_INFO.encode(), encode(info))
+        signed = b',"_meta":{"%b":%b},' % (SERVER_INFO.encode(), encode(info))
         self._stamp = self._TYPE + signed
         self._asking_stamp = self._ASKING_TYPE + signed
 
@@ -146,7 +140,7 @@ class Stateless:
             },
             request_state=state,
         )
-        return self._stamped(self._asking_stamp, encode(result))
+        return _stamped(self._asking_stamp, encode(result))
 
     def _sealed(self) -> Seal:
         if self._seal is None:
@@ -161,21 +155,23 @@ class Stateless:
 
     def finish(self, call: Call, result: Result) -> bytes:
         """The result with its stamps, which go in front so that nothing is copied twice."""
+        if type(result) is bytes and len(result) < _SHORT and result != b"{}":
+            return self._stamp + result[1:]
         if isinstance(result, bytes):
-            return self._stamped(self._stamp, result)
+            return _stamped(self._stamp, result)
         result = lowered(result, call.caller.revision)
         meta: Any = getattr(result, "meta", UNSET)
         if meta is UNSET:
-            return self._stamped(self._stamp, encode(result))
+            return _stamped(self._stamp, encode(result))
         signed = msgspec.structs.replace(result, meta={**meta, SERVER_INFO: self._info})
-        return self._stamped(self._TYPE, encode(signed))
+        return _stamped(self._TYPE + b",", encode(signed))
 
     def refuse(self, call: Call) -> None:
         """Nothing is remembered, so nothing is taken back."""
 
-    @staticmethod
-    def _stamped(stamp: bytes, body: bytes) -> bytes:
-        return stamp + b"}" if body == b"{}" else b"".join((stamp, b",", memoryview(body)[1:]))
+
+def _stamped(stamp: bytes, body: bytes) -> bytes:
+    return stamp[:-1] + b"}" if body == b"{}" else b"".join((stamp, memoryview(body)[1:]))
 
 
 def _request(question: Question, revision: Revision) -> InputRequest:

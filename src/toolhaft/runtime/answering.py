@@ -57,18 +57,18 @@ class Answering:
         self, reply: Reply, response: Response, live: Live | None, *, stateless: bool
     ) -> None:
         """The answer of a call that is over already."""
-        await self._settle(live)
+        if live is not None and live.session.changed:
+            await self._save(live)
         final = reply.final
         if reply.frames:
             frames = reply.take()
             if final is not None:
                 frames.append(final)
             if live is None:
-                await response.events(b"".join(map(event, frames)))
-                return
-            stream = Stream(response)
-            live.keep(stream, self._store, self._limits)
-            await stream.send_all(frames)
+                text = b"".join(map(event, frames))
+            else:
+                text = await live.finished(frames, self._store, self._limits)
+            await response.events(text)
         elif final is None:  # it was cancelled
             await response.empty(202)
         elif reply.error is None:
@@ -160,8 +160,9 @@ class Answering:
         if over and reply.final is not None:
             frames = [*frames, reply.final]
         if over or frames:
-            if over:
-                await self._settle(live)
+            if over and live is not None and live.session.changed:
+                # Who has the answer finds what it did, wherever it asks next.
+                await self._save(live)
             reply.held = True
             try:
                 await stream.send(frames, last=over)
@@ -169,11 +170,6 @@ class Answering:
                 reply.held = False
                 reply.writes += 1
         return over
-
-    async def _settle(self, live: Live | None) -> None:
-        """Who has the answer finds what it did, wherever it asks next."""
-        if live is not None and live.session.changed:
-            await self._save(live)
 
     def _begin(self, stream: Stream, live: Live | None) -> None:
         if live is not None and not stream.is_kept:

@@ -6,15 +6,23 @@ lifespan events of its host: what was not begun by them is begun with the first 
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from typing import Final
 
-from ..protocol.http import Head, refused, too_much
+from ..protocol.head import Head
+from ..protocol.http import refused, too_much
 from ..protocol.ports import Bus, Store
 from .endpoint import PAIR, PAIR_SCOPE, Endpoint, Settings
+from .logged_http import LoggedEndpoint
 from .patience import Patience
 from .response import Receive, Response, Scope, Send
+from .scraping import PATH as METRICS
+from .scraping import Expose, scrape
 from .service import Service
+
+log = logging.getLogger(__name__)
 
 _HEALTH: Final = {"/healthz", "/readyz"}
 _LONG: Final = 30.0
@@ -37,10 +45,13 @@ class Mounted:
     def here(self) -> Endpoint:
         """The endpoint on this loop."""
         endpoint = self._endpoint
-        if endpoint is None or endpoint.loop is not asyncio.get_running_loop():
+        if endpoint is None or not endpoint.is_here:
             if endpoint is not None:
                 endpoint.forget()
-            self._endpoint = endpoint = Endpoint(
+            make: Callable[..., Endpoint] = Endpoint
+            if self.service.traffic is not None:
+                make = partial(LoggedEndpoint, traffic=self.service.traffic)
+            self._endpoint = endpoint = make(
                 self.service, self.settings, store=self.store, bus=self._bus
             )
         return endpoint
@@ -60,10 +71,14 @@ class Mounted:
 class App:
     """Services at their paths."""
 
-    def __init__(self, started: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, started: Callable[[], None] | None = None, expose: Expose | None = None
+    ) -> None:
         self._mounted: dict[str, Mounted] = {}
         # Told when every lifespan was entered.
         self._started = started
+        # Writes down metrics, if there is a place for them.
+        self._expose = expose
         self._ending = False
         self._interrupted: asyncio.Event | None = None
 
@@ -77,6 +92,8 @@ class App:
             raise ValueError(f"{path!r} is no path; it begins with '/', as in '/mcp'")
         if path in _HEALTH:
             raise ValueError(f"{path} tells whether we are well; take another path")
+        if path == METRICS and self._expose is not None:
+            raise ValueError(f"{path} has the metrics; take another path")
         key = _plain(path)
         if key in self._mounted:
             raise ValueError(f"there is a service at {path} already")
@@ -136,6 +153,8 @@ class App:
         refusal = too_much(Head(scope["headers"]))
         if refusal is not None:
             await response.refuse(refusal)
+        elif path == METRICS and self._expose is not None:
+            await self._metrics(self._expose, scope, response)
         elif path not in _HEALTH:
             known = " or ".join(self.paths) or "nowhere"
             await response.refuse(refused(404, f"nothing is served here, but at {known}"))
@@ -143,6 +162,13 @@ class App:
             await response.json(200, b'{"status":"ok"}')
         else:
             await response.json(503, b'{"status":"not ready"}')
+
+    async def _metrics(self, expose: Expose, scope: Scope, response: Response) -> None:
+        try:
+            await scrape(expose, self._mounted, scope, response)
+        except Exception as error:  # of a guard: it is told, and nobody is let in
+            log.error("metrics could not be shown", exc_info=error)
+            await response.refuse(refused(500, "the metrics cannot be shown; see the log"))
 
     def _is_ready(self) -> bool:
         if not self._ending:

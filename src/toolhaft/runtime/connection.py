@@ -10,15 +10,26 @@ from functools import partial
 
 from ..errors import InternalError, McpError, ParseError
 from ..jsonrpc import failure, salvage_id
-from ..protocol.calls import Answer, Batch, Cancel, Event, Reply
+from ..protocol.calls import Answer, Batch, Cancel, Counter, Event, Notice, Reply
 from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW
 from ..protocol.interests import Change
 from ..protocol.peer import Peer, notice
-from .driver import Driver, Mask, Running
+from .driver import Driver, Mask
 from .line import Line
+from .running import Running
 
 Send = Callable[[bytes], None]
+
+
+def counted(event: Event, counter: Counter) -> None:
+    """Count what is no call; calls are counted when they end."""
+    if isinstance(event, Reply):
+        counter.refused(event.method)
+    elif isinstance(event, Cancel):
+        counter.noticed("notifications/cancelled")
+    elif isinstance(event, Notice):
+        counter.noticed(event.method)
 
 
 class Array:
@@ -46,6 +57,11 @@ class Array:
                 return
         self._line.answer(b"[%b]" % b",".join(self._frames) if self._frames else None, None)
 
+    @property
+    def is_full(self) -> bool:
+        """Does the client not read?"""
+        return self._line.is_full
+
     def throttle(self) -> None:
         """As its connection does."""
         self._line.throttle()
@@ -72,6 +88,7 @@ class Connection:
         mask: Mask,
         drained: Callable[[], Awaitable[None]] | None = None,
         throttle: Callable[[], None] | None = None,
+        full: Callable[[], bool] | None = None,
     ) -> None:
         self.peer = peer
         self.driver = driver
@@ -80,6 +97,7 @@ class Connection:
         self._mask = mask
         self._drained = drained
         self.throttle = throttle if throttle is not None else _go_on
+        self._full = full
 
     # What comes in
 
@@ -120,6 +138,7 @@ class Connection:
         return Reply(failure(salvage_id(head), error), error)
 
     def _on(self, event: Event, line: Line) -> None:
+        counted(event, self.driver.counter)
         match event:
             case Running():
                 self.driver.start(event, line)
@@ -144,6 +163,11 @@ class Connection:
         """The end of a call."""
         if frame is not None:
             self.send(frame)
+
+    @property
+    def is_full(self) -> bool:
+        """Does the client not read?"""
+        return self._full is not None and self._full()
 
     async def drained(self) -> None:
         """Wait until the client has read enough of what was sent."""

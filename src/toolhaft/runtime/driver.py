@@ -10,11 +10,11 @@ import asyncio
 import contextlib
 import logging
 import os
-import threading
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Coroutine, Hashable
 from contextvars import copy_context
 from threading import get_ident
+from time import perf_counter
+from types import CoroutineType
 from typing import Any
 
 from ..errors import (
@@ -27,148 +27,24 @@ from ..errors import (
     clipped,
     shown,
 )
-from ..protocol.calls import Answer, Blocking, Call, Era, Handler, Outcome, Result
-from ..protocol.peer import completed, failed, notice
+from ..jsonrpc import response
+from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Result
+from ..protocol.peer import failed
 from ..protocol.ports import Store
-from ..protocol.questions import Questions
-from ..types.wire import Wire
 from . import descriptors
-from .asking import Asking, Post, own_time
+from .asking import Post
 from .ended import Ended, end_of, guarded
 from .lane import Lane
 from .line import Line
 from .pump import Pump
+from .running import RESULT, Running
+from .soon import Soon
 
 log = logging.getLogger(__name__)
 
 Mask = Callable[[str, BaseException], str]
 
-_RESULT = (Wire, bytes)
 _TOO_MANY = "too many calls at once; wait for some of them"
-
-
-class Running(Call, eq=False, kw_only=True):
-    """A call in progress: the `Exchange` that its handler sees."""
-
-    driver: "Driver | None" = None
-    line: Line | None = None
-    # What tells it from all other calls of its driver; by itself, its id.
-    key: Hashable = None
-    # Only a coroutine that had to wait has one.
-    task: "asyncio.Task[None] | None" = None
-    # Only a call that asks its client has one.
-    asking: Asking | None = None
-
-    @property
-    def _driver(self) -> "Driver":
-        assert self.driver is not None, "a call runs on a driver"
-        return self.driver
-
-    def notify(self, method: str, params: Wire) -> None:
-        """Send a notification that belongs to this call. From any thread; never waits."""
-        # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
-        # progress: it "MUST stop after completion".
-        if not self.over and self.line is not None:
-            line = self.line
-            line.send(notice(method, params, self.caller.revision))
-            if not self._driver.is_here:
-                line.throttle()
-
-    def soon(self, key: Hashable, action: Callable[[], None]) -> None:
-        """Do something in a moment, and only once for a key. From any thread."""
-        self._driver.soon((self, key), action)
-
-    def drain(self) -> Awaitable[None]:
-        """Wait until the client has read enough of what was sent."""
-        assert self.line is not None, "a call has a line"
-        return self.line.drained()
-
-    async def ask(self, questions: Questions) -> dict[str, Any]:
-        """Put questions to the client, all at once, and wait for the answers."""
-        if not self._driver.is_here:
-            raise RuntimeError("a call asks on the server's own loop; on a thread, use ctx.sync")
-        return await self._asking().ask(questions)
-
-    @property
-    def suspended(self) -> bool:
-        """Does it make way, so that its client can be asked?"""
-        return self.asking is not None and self.asking.suspended
-
-    def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
-        """The same for a plain function, which waits on its thread."""
-        _, answers = self._from_thread(lambda asking: asking.ask_for_thread(questions))
-        return dict(answers)
-
-    def _from_thread(self, act: Callable[[Asking], Coroutine[Any, Any, Any]]) -> tuple[Asking, Any]:
-        async def on_the_loop() -> tuple[Asking, Any]:
-            asking = self._asking()
-            return asking, await act(asking)
-
-        if self._driver.is_here:
-            raise RuntimeError(
-                "a function that asks cannot run on the loop: make it async, or register it "
-                "without thread=False"
-            )
-        try:
-            found: tuple[Asking, Any] = self._driver.run(on_the_loop())
-        except CancelledError:
-            raise (Suspension if self.suspended else Cancelled) from None
-        return found
-
-    async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
-        """Do something that is not done again when the call is, and what it gave."""
-        return await self._asking().step(name, act)
-
-    def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
-        """The same for a plain function."""
-        asking, (key, found) = self._from_thread(lambda asking: asking.begin_step(name))
-        return asking.act_on_thread(key, act, self._driver.run) if found is None else bytes(found)
-
-    def _asking(self) -> Asking:
-        if self.cancelled:
-            raise Cancelled
-        if self.over:
-            raise RuntimeError("the call is over, and its client cannot be asked any more")
-        if self.asking is None:
-            assert self.line is not None
-            self.asking = Asking(self, self._driver, self.line.send)
-        return self.asking
-
-    def hang_up(self) -> None:
-        """End the connection on which the answer is awaited, not the call."""
-        if self.line is not None and not self.over:
-            self.line.hang_up()
-
-    async def closing(self) -> None:
-        """Wait until the service is about to end."""
-        await self._driver.closing.wait()
-
-    async def settle(self, outcome: Outcome) -> Result:
-        """Wait for an outcome, wherever it is computed."""
-        if isinstance(outcome, Blocking):
-            value: Result = await self._driver.on_thread(self, outcome)
-            return value
-        if isinstance(outcome, _RESULT):
-            return outcome
-        return await outcome
-
-    async def within(
-        self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
-    ) -> Result:
-        """Wait for an outcome, but not for ever."""
-        task = self._driver.spawn(outcome)
-        try:
-            await own_time(task, seconds, lambda: self.asking)
-        except asyncio.CancelledError:
-            task.cancel()
-            await end_of(task)
-            raise
-        if task.done():
-            value: Result = task.result().value()
-            return value
-        self.overdue = True
-        task.cancel()
-        raise ToolError(f"{what} took longer than {seconds:g} s")
 
 
 class Driver:
@@ -183,6 +59,7 @@ class Driver:
         mask: Mask,
         answer_seconds: float,
         store: Store,
+        counter: Counter,
     ) -> None:
         self._handle = handle
         self._lane = lane
@@ -190,16 +67,18 @@ class Driver:
         self._mask = mask
         self.answer_seconds = answer_seconds
         self.store = store
+        self.counter = counter
+        self._ended = counter.ended
         self.loop = asyncio.get_running_loop()
         self._thread = get_ident()
         self.calls: dict[Hashable, Running] = {}
+        counter.watch(self)
         # Those on a thread, until the thread is done with them, whether they are wanted or not.
         self._blocking: set[Running] = set()
         # What has outlived its call, or may.
         self._beside: set[asyncio.Task[Ended]] = set()
         self._quiet: asyncio.Future[None] | None = None
-        self._soon: dict[Hashable, Callable[[], None]] = {}
-        self._soon_lock = threading.Lock()
+        self.soon = Soon(self.loop)
         self.closing = asyncio.Event()
         self.post = Post(self.loop)
         # Whose code the loop's thread ran last: who is to blame if it is held up.
@@ -213,48 +92,44 @@ class Driver:
         """Is this the thread of the loop?"""
         return get_ident() == self._thread
 
-    def soon(self, key: Hashable, action: Callable[[], None]) -> None:
-        """Do something in the next turn of the loop, and only once for a key. From any thread."""
-        with self._soon_lock:
-            first = not self._soon
-            self._soon.setdefault(key, action)
-        if first:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
-                self.loop.call_soon_threadsafe(self._do_soon)
-
-    def _do_soon(self) -> None:
-        with self._soon_lock:
-            actions, self._soon = self._soon, {}
-        for action in actions.values():
-            action()
-
     # Calls
 
     def start(self, running: Running, line: Line) -> None:
         """Begin a call; its answer may be there before this returns."""
-        calls = self.calls
+        calls, key = self.calls, running.key
         running.line = line
-        if running.key is None:
-            running.key = running.id
-        if running.key in calls:
+        if key is None:
+            key = running.key = running.id
+        if key in calls:
             error = InvalidRequest("a request with this id is still being answered")
+            self.counter.refused(running.method)
             line.answer(failed(running, error), error)
             return
-        calls[running.key] = running
+        calls[key] = running
         running.driver = self
+        running.began = perf_counter()
         try:
             outcome = self._handle(running)
         except BaseException as error:
             self._fail(running, error)
             return
-        if isinstance(outcome, _RESULT):
+        is_here = get_ident() == self._thread
+        if type(outcome) is CoroutineType and is_here and len(calls) <= self._most_calls:
+            self.current = running  # which is what nearly all calls come to
+            self._pump.start(running, outcome)
+            return
+        if isinstance(outcome, RESULT):
             self._complete(running, outcome)
-        elif isinstance(outcome, Blocking):
-            self._start_blocking(running, outcome)
-        elif len(calls) > self._most_calls:
+            return
+        if isinstance(outcome, Blocking):
+            if running.place is None:
+                self._start_blocking(running, outcome)
+                return
+            outcome = running.settle(outcome)
+        if len(calls) > self._most_calls:
             outcome.close()
             self._fail(running, InternalError(_TOO_MANY))
-        elif get_ident() == self._thread:
+        elif is_here:
             self.current = running
             self._pump.start(running, outcome)
         else:
@@ -345,7 +220,9 @@ class Driver:
             call.over = True
             if self.calls.get(call.key) is call and self.calls.pop(call.key, None) is call:
                 assert call.line is not None
-                call.line.answer(*asking.end(b"", None))
+                frame, error = asking.end(b"", None)
+                self.counter.ended(call, "asked" if error is None else "error")
+                call.line.answer(frame, error)
 
     def settle(self, session: Era, answer: Answer) -> bool:
         """A client has answered a question of ours. From any thread. Was it asked here?"""
@@ -360,23 +237,26 @@ class Driver:
 
     def _complete(self, running: Running, result: Result) -> None:
         try:
-            frame = completed(running, result)
+            frame = response(running.id, running.era.finish(running, result))
         except Exception as error:
             self._fail(running, error)
             return
-        self._end(running, frame, None)
+        if type(result) is not bytes and getattr(result, "is_error", False) is True:
+            self._end(running, frame, None, "failure")
+        else:
+            self._end(running, frame, None, None)
 
     def _fail(self, running: Running, error: BaseException) -> None:
         if running.cancelled:
-            self._end(running, None, None)
+            self._end(running, None, None, "cancelled")
             return
         if running.suspended:
             if not isinstance(error, asyncio.CancelledError | Suspension):
                 log.error("%s, while it made way for its questions", told(running), exc_info=error)
-            self._end(running, b"", None)
+            self._end(running, b"", None, "asked")
             return
         masked = self.masked(running, error)
-        self._end(running, failed(running, masked), masked)
+        self._end(running, failed(running, masked), masked, "error")
 
     def masked(self, call: Call, error: BaseException) -> McpError:
         """What the client may know of an error."""
@@ -386,7 +266,13 @@ class Driver:
             error if isinstance(error, McpError) else InternalError(self._mask(told(call), error))
         )
 
-    def _end(self, running: Running, frame: bytes | None, error: McpError | None) -> None:
+    def _end(
+        self,
+        running: Running,
+        frame: bytes | None,
+        error: McpError | None,
+        fate: Fate | None,
+    ) -> None:
         """The call is over: forget it, and give its answer unless nobody wants it any more."""
         if descriptors.forked:  # by the tool; the other process is the server
             os._exit(0)
@@ -395,10 +281,14 @@ class Driver:
         if asking is not None:
             running.asking = None  # which knows its call: nobody else would part the two
             frame, error = asking.end(frame, error)
+            if asking.suspended:
+                fate = "asked" if error is None else "error"
         # Whoever takes it out gives its answer: this thread, or the loop that cancels it meanwhile.
         calls, key = self.calls, running.key
         if calls.get(key) is running and calls.pop(key, None) is running:
             assert running.line is not None
+            # Before the answer: who has that can rely on the count.
+            self._ended(running, fate)
             running.line.answer(frame, error)
         if self._quiet is not None:
             self.loop.call_soon_threadsafe(self._settle_quiet)
@@ -423,6 +313,7 @@ class Driver:
 
     def _cancel(self, running: Running) -> None:
         running.cancelled = running.over = True
+        self.counter.ended(running, "cancelled")
         if running.line is not None:
             running.line.answer(None, None)
         self._stop(running)
@@ -445,6 +336,7 @@ class Driver:
                 log.warning("abandoned: %s", told(running))
                 frame = failed(running, error)
                 running.cancelled = running.over = True
+                self.counter.ended(running, "error")
                 if running.line is not None:
                     running.line.answer(frame, error)
                 self._stop(running)
@@ -469,8 +361,8 @@ class Driver:
             await asyncio.wait(self._beside, timeout=grace)
         await self.quiet(grace)
 
-    async def quiet(self, seconds: float) -> None:
-        """Wait until nothing runs any more, but not for long."""
+    async def quiet(self, seconds: float | None) -> None:
+        """Wait until nothing runs any more, but not for long, or for as long as it takes."""
         if self.calls or self._blocking:
             self._quiet = self.loop.create_future()
             await asyncio.wait([self._quiet], timeout=seconds)

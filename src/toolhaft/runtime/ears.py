@@ -11,13 +11,31 @@ import select
 import selectors
 from collections.abc import Callable
 from contextvars import Context
-from typing import TypeVarTuple
+from typing import Protocol, TypeVarTuple
 
 Arguments = TypeVarTuple("Arguments")
 
 
 def _nothing() -> None:
     """Nobody wants to know."""
+
+
+class Hearing(Protocol):
+    """What tells that a client has said something."""
+
+    def listen(
+        self, descriptor: int, serve: Callable[[], None], hung_up: Callable[[], None], /
+    ) -> None:
+        """Call `serve` on the loop's thread whenever there is something to read."""
+        ...
+
+    def pause(self) -> None:
+        """Read no more for now, but call `hung_up`, once, if the client ends its side."""
+        ...
+
+    def ignore(self) -> None:
+        """Listen no more."""
+        ...
 
 
 class Ears(selectors.DefaultSelector):
@@ -77,8 +95,8 @@ class Ears(selectors.DefaultSelector):
 class Loop(asyncio.SelectorEventLoop):
     """An event loop that says when it is wanted."""
 
-    def __init__(self) -> None:
-        self.ears = Ears()
+    def __init__(self, ears: Ears | None = None) -> None:
+        self.ears = Ears() if ears is None else ears
         super().__init__(self.ears)
 
     def call_soon(

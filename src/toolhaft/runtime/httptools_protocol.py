@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ..protocol.http import LONGEST_HEADERS
+from ..protocol.head import LONGEST_HEADERS
 from ..protocol.limits import Limits
 
 # Of a head that is not complete yet; one that is, is measured by its own rules.

@@ -18,7 +18,17 @@ class Lane:
     def __init__(self, size: int) -> None:
         self._size = size
         self._shared = _Shared()
-        weakref.finalize(self, self._shared.end).atexit = False
+        self._end = weakref.finalize(self, self._shared.end)
+        self._end.atexit = False
+
+    def begin_anew(self) -> None:
+        """For a process that was forked, which has none of the threads: they and the pipe are the
+        parent's."""
+        self._end.detach()
+        self._shared.close()
+        self._shared = _Shared()
+        self._end = weakref.finalize(self, self._shared.end)
+        self._end.atexit = False
 
     def submit(self, work: Work) -> None:
         """Run it soon, on whichever thread is free.
@@ -93,6 +103,11 @@ class _Shared:
                     os.write(self.pipe[1], b"-" * self.threads)
             elif self.pipe is not None:
                 self._close(self.pipe)
+
+    def close(self) -> None:
+        """Let go of the pipe."""
+        if self.pipe is not None:
+            self._close(self.pipe)
 
     def _run(self) -> None:
         while (work := self._next()) is not None:

@@ -17,6 +17,11 @@ class Line(Protocol):
         """The end of the call. No frame: nobody wants the answer any more."""
         ...
 
+    @property
+    def is_full(self) -> bool:
+        """Does the client not read?"""
+        ...
+
     def throttle(self) -> None:
         """For tool threads, after they have sent: wait while the client does not read."""
         ...

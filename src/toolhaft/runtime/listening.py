@@ -9,7 +9,8 @@ from msgspec import UNSET, UnsetType
 
 from ..errors import InternalError
 from ..jsonrpc import Id
-from ..protocol.http import LAST_EVENT, Head, refused, takes
+from ..protocol.head import LAST_EVENT, Head
+from ..protocol.http import refused, takes
 from ..protocol.interests import Change
 from ..protocol.limits import Limits
 from ..protocol.peer import notice

@@ -61,8 +61,9 @@ class MemoryStore:
 
     async def put(self, key: str, value: bytes, *, seconds: float) -> None:
         """Keep a value for so long from now."""
+        now = self._expire()
         self._drop(key)
-        self._keep(key, value, seconds)
+        self._keep(key, value, now + seconds)
 
     async def delete(self, key: str) -> None:
         """Forget a value, or a log."""
@@ -70,11 +71,15 @@ class MemoryStore:
 
     async def append(self, key: str, values: list[bytes], *, after: int, seconds: float) -> None:
         """Add to a log."""
-        found = self._find(key)
-        log = found if isinstance(found, _Log) else _Log(after)
-        self._drop(key)
+        now = self._expire()
+        entry = self._entries.get(key)
+        log = entry[1] if entry is not None else None
+        if entry is not None:
+            self._drop(key)
+        if not isinstance(log, _Log):
+            log = _Log(after)
         log.add(values)
-        self._keep(key, log, seconds)
+        self._keep(key, log, now + seconds)
 
     async def after(self, key: str, position: int) -> list[bytes] | None:
         """What was added to a log behind this many values."""
@@ -94,14 +99,12 @@ class MemoryStore:
             self._logs.move_to_end(key)
         return found[1]
 
-    def _keep(self, key: str, value: bytes | _Log, seconds: float) -> None:
-        end = self._clock() + seconds
+    def _keep(self, key: str, value: bytes | _Log, end: float) -> None:
         self._entries[key] = (end, value)
         if isinstance(value, _Log):
             self._logs[key] = None
         self._size += _size(value)
         heapq.heappush(self._ends, (end, key))
-        self._expire()
         while len(self._entries) > self._most or self._size > self._most_bytes:
             # What was sent can be lost rather than what is known.
             self._drop(next(iter(self._logs or self._entries)))
@@ -109,12 +112,14 @@ class MemoryStore:
             self._ends = [(end, key) for key, (end, _) in self._entries.items()]
             heapq.heapify(self._ends)
 
-    def _expire(self) -> None:
-        now = self._clock()
-        while self._ends and self._ends[0][0] <= now:
-            end, key = heapq.heappop(self._ends)
+    def _expire(self) -> float:
+        """Forget what is over by now, and tell when that is."""
+        now, ends = self._clock(), self._ends
+        while ends and ends[0][0] <= now:
+            end, key = heapq.heappop(ends)
             if key in self._entries and self._entries[key][0] == end:
                 self._drop(key)
+        return now
 
     def _drop(self, key: str) -> None:
         found = self._entries.pop(key, None)

@@ -9,7 +9,8 @@ from threading import get_ident
 from urllib.parse import parse_qs
 
 from ..errors import McpError
-from ..protocol.http import Head, refused, takes, unreadable
+from ..protocol.head import Head
+from ..protocol.http import refused, takes, unreadable
 from ..protocol.sse import KEEP_ALIVE, endpoint, event
 from .answering import watch
 from .connection import Connection
@@ -64,7 +65,11 @@ class Pair:
         name = secrets.token_urlsafe(32)
         try:
             async with connected(
-                self._service, reply.send, drained=reply.drained, throttle=reply.throttle
+                self._service,
+                reply.send,
+                drained=reply.drained,
+                throttle=reply.throttle,
+                full=lambda: reply.is_full,
             ) as connection:
                 self._open[name] = (connection, reply, principal)
                 await response.begin()
@@ -116,11 +121,11 @@ class Pair:
         )
         if name not in self._open or self.calls >= self._limits.all_calls:
             raise TurnedAway(refused(503, "too many calls, or the stream is closed"))
-        leave(response.task)
+        leave(self._loop, response.task)
         try:
             connection.receive(body, principal)
         finally:
-            enter(response.task)
+            enter(self._loop, response.task)
         await response.empty(202)
 
     @property

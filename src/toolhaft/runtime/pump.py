@@ -26,14 +26,9 @@ from typing import Any, Generic, TypeVar
 K = TypeVar("K")
 
 
-def leave(task: "asyncio.Task[Any]") -> None:
-    """Step out of a task for a moment: only outside of tasks can coroutines be begun at once."""
-    _leave_task(task.get_loop(), task)
-
-
-def enter(task: "asyncio.Task[Any]") -> None:
-    """Step into it again."""
-    _enter_task(task.get_loop(), task)
+# Step out of a task for a moment, and into it again: only outside of tasks can coroutines be begun
+# at once. To be called with the loop and the task.
+leave, enter = _leave_task, _enter_task
 
 
 class _Waiting(Generic[K]):

@@ -4,7 +4,8 @@ from msgspec import UNSET, UnsetType
 
 from ..errors import InternalError, UnsupportedVersion
 from ..jsonrpc import Id
-from ..protocol.http import VERSION, Head, Refused, refused
+from ..protocol.head import VERSION, Head
+from ..protocol.http import Refused, refused
 from ..protocol.revisions import HANDSHAKES
 
 

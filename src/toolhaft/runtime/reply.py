@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Generator
 from threading import get_ident
 from typing import Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..errors import McpError
 
@@ -38,7 +38,7 @@ class Reply(Struct, eq=False):
     _thread: int
     # How much may wait to be written before those who send have to wait.
     _high: int
-    frames: list[bytes] = field(default_factory=list[bytes])
+    frames: list[bytes] = []  # each has its own: msgspec sees to that
     # The answer, once the call is over; None if there is none.
     final: bytes | None = None
     error: McpError | None = None

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from ..protocol.http import Fields, Refused
+from ..protocol.head import Fields
+from ..protocol.http import Refused
 from ..protocol.sse import HEADERS
 from .patience import Patience, Task
 
@@ -15,7 +16,7 @@ Event: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Event]]
 Send: TypeAlias = Callable[[Event], Awaitable[None]]
 
-_JSON: Final = (b"content-type", b"application/json")
+JSON: Final = (b"content-type", b"application/json")
 
 
 class Response(Struct, eq=False):
@@ -25,7 +26,7 @@ class Response(Struct, eq=False):
     patience: Patience
     task: Task
     # On every response to this request.
-    headers: Fields = field(default_factory=list[tuple[bytes, bytes]])
+    headers: Fields = []  # each has its own: msgspec sees to that
     # Something was written already, or everything.
     begun: bool = False
     ended: bool = False
@@ -44,11 +45,19 @@ class Response(Struct, eq=False):
 
     async def json(self, status: int, body: bytes) -> None:
         """The whole of it."""
-        headers = [_JSON, (b"content-length", b"%d" % len(body))]
+        headers = [JSON, (b"content-length", b"%d" % len(body))]
         if self.headers:
             headers += self.headers
         self.begun = self.ended = True
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
+
+    async def text(self, body: bytes, kind: str) -> None:
+        """The whole of it, for people and for tools."""
+        headers = [(b"content-type", kind.encode()), (b"content-length", b"%d" % len(body))]
+        self.begun = self.ended = True
+        start = {"type": "http.response.start", "status": 200, "headers": headers + self.headers}
+        await self.send(start)
         await self.send({"type": "http.response.body", "body": body})
 
     async def empty(self, status: int) -> None:

@@ -2,19 +2,22 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
-from ..protocol.calls import Handler
+from ..protocol.calls import Counter, Handler
 from ..protocol.handshake import Session
 from ..protocol.interests import Listener
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
-from ..protocol.ports import LifespanState, Store
+from ..protocol.ports import LifespanState, Place, Store, Traffic
 from ..protocol.stateless import Stateless
 from ..types.wire import Implementation
 from .connection import Connection
-from .driver import Driver, Running
+from .driver import Driver
 from .lane import Lane
+from .logged import LoggedConnection, logged_send
+from .running import Running
 
 
 class Audience(Protocol):
@@ -39,6 +42,10 @@ class Service(Protocol):
     @property
     def changes(self) -> Audience: ...
     @property
+    def metrics(self) -> Counter: ...
+    @property
+    def traffic(self) -> Traffic | None: ...
+    @property
     def dispatch(self) -> Handler: ...
     def mask(self, what: str, error: BaseException, /) -> str: ...
 
@@ -51,8 +58,14 @@ async def connected(
     session: Session | None = None,
     drained: Callable[[], Awaitable[None]] | None = None,
     throttle: Callable[[], None] | None = None,
+    full: Callable[[], bool] | None = None,
+    place: Place | None = None,
 ) -> AsyncGenerator[Connection]:
-    """A connection that lives as long as the block, within the service's lifespan."""
+    """A connection that lives as long as the block, within the service's lifespan.
+
+    Args:
+        place: where the author's functions run; by default, wherever is best for them.
+    """
     if service.lifespan is not None:
         service.lifespan.join()
     limits = service.limits
@@ -63,15 +76,23 @@ async def connected(
         mask=service.mask,
         answer_seconds=limits.answer_seconds,
         store=service.store,
+        counter=service.metrics,
     )
-    connection = Connection(
-        Peer(service.info, session=session, stateless=service.stateless, call=Running),
+    call = Running if place is None else partial(Running, place=place)
+    make: Callable[..., Connection] = Connection
+    if (traffic := service.traffic) is not None:
+        name = traffic.connection()
+        send = logged_send(send, traffic, name)
+        make = partial(LoggedConnection, traffic=traffic, name=name)
+    connection = make(
+        Peer(service.info, session=session, stateless=service.stateless, call=call),
         driver,
         send,
         message_bytes=limits.message_bytes,
         mask=service.mask,
         drained=drained,
         throttle=throttle,
+        full=full,
     )
     leave = service.changes.join(connection.heard)
     try:

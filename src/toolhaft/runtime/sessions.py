@@ -17,8 +17,9 @@ from ..protocol.interests import Change
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
 from ..protocol.ports import Store
+from ..protocol.sse import primer
 from .reply import Reply
-from .streams import Stream
+from .streams import Stream, finished
 
 log = logging.getLogger(__name__)
 
@@ -34,10 +35,26 @@ class Full(Exception):
 class Live:
     """A session that is in use here, and where its client listens."""
 
-    __slots__ = ("_missed", "calls", "listening", "news", "peer", "saved", "streams", "used")
+    __slots__ = (
+        "_missed",
+        "_number",
+        "calls",
+        "id",
+        "listening",
+        "news",
+        "peer",
+        "saved",
+        "session",
+        "streams",
+        "used",
+    )
 
     def __init__(self, peer: Peer, used: float) -> None:
+        assert peer.session.id is not None, "over HTTP a session has an id"
         self.peer = peer
+        # What is known of the client, and what the client calls it.
+        self.session = peer.session
+        self.id = peer.session.id
         self.used = used
         self.saved = used
         # How many of its calls are under way.
@@ -48,19 +65,10 @@ class Live:
         self.listening: Stream | None = None
         # Changes that came while it did not.
         self._missed: set[Change] | None = None
+        # Of the last stream to which the client can come back; 0 is none.
+        self._number = 0
         # Streams whose call is under way, by number.
         self.streams: dict[int, Stream] | None = None
-
-    @property
-    def session(self) -> Session:
-        """What is known of the client."""
-        return self.peer.session
-
-    @property
-    def id(self) -> str:
-        """What the client calls it."""
-        assert self.session.id is not None, "over HTTP a session has an id"
-        return self.session.id
 
     @property
     def is_idle(self) -> bool:
@@ -68,12 +76,27 @@ class Live:
         return not self.calls and self.news is None
 
     def keep(self, stream: Stream, store: Store, limits: Limits) -> None:
-        """Let the client come back to a stream. Others may serve the same session: what is random
-        does not clash."""
-        seconds = limits.resume_seconds
-        stream.keep(store, self.id, secrets.randbits(48), seconds=seconds)
-        if self.session.caller.revision.polling:
+        """Let the client come back to a stream."""
+        stream.keep(store, self.id, self._next_number(), seconds=limits.resume_seconds)
+        if self._polls:
             stream.prime(_COME_BACK)
+
+    async def finished(self, frames: list[bytes], store: Store, limits: Limits) -> bytes:
+        """The text of a stream that is over before it begins, to which the client can come back."""
+        number = self._next_number()
+        seconds = limits.resume_seconds
+        text = await finished(store, self.id, number, frames, seconds=seconds)
+        return primer(number, _COME_BACK) + text if self._polls else text
+
+    @property
+    def _polls(self) -> bool:
+        """Does the client come back by itself?"""
+        return self.session.caller.revision.polling
+
+    def _next_number(self) -> int:
+        """Others may serve the same session: what begins at random does not clash."""
+        self._number = number = (self._number or secrets.randbits(48)) + 1
+        return number
 
     def open_stream(self, stream: Stream) -> None:
         """A call's stream that a client may come back to."""

@@ -4,6 +4,7 @@ import contextlib
 import os
 import socket
 import stat
+import sys
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -35,6 +36,10 @@ def listen(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
+class Taken(OSError):
+    """Somebody else listens there."""
+
+
 class UnixSocket:
     """A socket in the file system that only its owner can use; removed at the end, if it is still
     the one that was made here."""
@@ -43,14 +48,11 @@ class UnixSocket:
         self.path = path
         _remove_stale(path)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.umask(0o177)
         try:
-            self.socket.bind(path)
+            _bind(self.socket, path)
         except OSError as error:
             self.socket.close()
             raise OSError(f"cannot listen at {path}: {_why(error)}") from None
-        finally:
-            os.umask(before)
         self.socket.listen(2048)
         self.socket.setblocking(False)
         self._inode = os.stat(path).st_ino
@@ -60,6 +62,20 @@ class UnixSocket:
         with contextlib.suppress(FileNotFoundError):
             if os.stat(self.path).st_ino == self._inode:
                 os.unlink(self.path)
+
+
+def _bind(listener: socket.socket, path: str) -> None:
+    """Nobody else can use it, not even for a moment."""
+    if sys.platform == "linux":
+        # The file gets the mode of the socket. The mask would be that of other threads, too.
+        os.fchmod(listener.fileno(), 0o600)
+        listener.bind(path)
+        return
+    before = os.umask(0o177)
+    try:
+        listener.bind(path)
+    finally:
+        os.umask(before)
 
 
 def _why(error: OSError) -> str:
@@ -79,9 +95,12 @@ def _remove_stale(path: str) -> None:
     if not stat.S_ISSOCK(mode):
         raise OSError(f"cannot listen at {path}: there is something that is no socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)  # one who is too busy to accept us is there as well
         try:
             probe.connect(path)
         except ConnectionRefusedError:
             os.unlink(path)
             return
-    raise OSError(f"cannot listen at {path}: somebody else does")
+        except BlockingIOError:
+            pass
+    raise Taken(f"cannot listen at {path}: somebody else does")

@@ -10,7 +10,7 @@ from typing import Final
 
 from ..protocol.framing import Framer
 from .connection import Connection
-from .ears import Ears
+from .ears import Hearing
 
 _CHUNK: Final = 65536
 _LARGE_CHUNK: Final = 1024 * 1024
@@ -60,6 +60,11 @@ class Output:
 
     def send(self, frame: bytes) -> None:
         """Send a frame, now or as soon as the client reads."""
+        if self.left is None and not self._corked and not self._frames:
+            with self._lock:
+                if self.left is None and not self._frames:  # still nothing to go before it
+                    self._write(*self._wrap((frame,)))
+                    return
         self._frames.append(frame)
         self._held += len(frame)
         if self.left is None and (not self._corked or self._held > _GATHERED):
@@ -113,6 +118,20 @@ class Output:
             self._room.append(room := self._loop.create_future())
             await room
 
+    def is_full(self) -> bool:
+        """The same, to be asked from any thread."""
+        return self.full
+
+    def close(self) -> None:
+        """The descriptor is about to be closed: whoever still sends something, sends it to nobody,
+        and not to what has the same number next."""
+        with self._lock:
+            if self._watched:
+                self._loop.remove_writer(self._descriptor)
+            self._descriptor, self.left = -1, None
+            self._frames.clear()
+        self.end()
+
     def end(self) -> None:
         """Hold nobody back any more."""
         self._ending = True
@@ -124,11 +143,11 @@ class Output:
         if frames:
             self._write(*self._wrap(frames))
 
-    def _write(self, data: bytes | memoryview, *more: bytes) -> None:
-        size = len(data) + sum(map(len, more)) if more else len(data)
+    def _write(self, data: bytes | memoryview, end: bytes = b"") -> None:
+        size = len(data) + len(end)
         try:
-            if more:
-                sent = os.writev(self._descriptor, (data, *more))
+            if end:
+                sent = os.writev(self._descriptor, (data, end))
             else:
                 sent = os.write(self._descriptor, data)
         except BlockingIOError:
@@ -140,13 +159,14 @@ class Output:
         if sent == size:
             self.left = None
             return
-        self.left = memoryview(b"".join((data, *more)) if more else data)[sent:]
+        self.left = memoryview(b"".join((data, end)) if end else data)[sent:]
         if not self._watched:
             self._watched = True
             self._loop.call_soon_threadsafe(self._watch)
 
     def _watch(self) -> None:
-        self._loop.add_writer(self._descriptor, self._writable)
+        if self._descriptor >= 0:
+            self._loop.add_writer(self._descriptor, self._writable)
 
     def _writable(self) -> None:
         self.push()
@@ -190,7 +210,7 @@ class Input:
         self._loop = asyncio.get_running_loop()
         self._chunk = _CHUNK
         # What tells when there is something to read; a file always has.
-        self._ears: Ears | None = None
+        self._ears: Hearing | None = None
         self._paused = False
         self._ended = ended
         self._patience = patience
@@ -201,7 +221,7 @@ class Input:
         # Held for as long as it takes to read and to understand, never while a tool runs.
         self._turn = threading.Lock()
 
-    def start(self, ears: Ears) -> None:
+    def start(self, ears: Hearing) -> None:
         """Read from now on."""
         self._output.relieved = self._resume
         if stat.S_ISREG(os.fstat(self.descriptor).st_mode):
@@ -246,12 +266,14 @@ class Input:
         if several:
             output.cork()
         while frames and (output.left is None or not output.full):
-            self.turns += 1
             try:
                 frame = frames.popleft()
             except IndexError:  # the watch was quicker
                 break
             receive(frame)
+            if not frames:
+                break
+            self.turns += 1
         if several:
             output.uncork()
         self.serving = False

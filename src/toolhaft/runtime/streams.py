@@ -14,6 +14,19 @@ from .patience import Stalled
 from .response import Response
 
 
+async def finished(
+    store: Store, session: str, number: int, frames: list[bytes], *, seconds: float
+) -> bytes:
+    """The events of a stream that is over before it begins. The client can come back to it all the
+    same, if its connection breaks before it has read them."""
+    await store.append(_key(session, number), frames, after=0, seconds=seconds)
+    return b"".join([numbered(number, place, frame) for place, frame in enumerate(frames, 1)])
+
+
+def _key(session: str, number: int) -> str:
+    return f"stream/{session}/{number}"
+
+
 class Stream:
     """Messages on their way to one client, over one connection or over several in turn.
 
@@ -46,7 +59,7 @@ class Stream:
 
     def keep(self, store: Store, session: str, number: int, *, seconds: float) -> None:
         """Keep what is sent from now on, for so long, for a client that comes back."""
-        self._store, self._key = store, f"stream/{session}/{number}"
+        self._store, self._key = store, _key(session, number)
         self.number = number
         self._seconds = seconds
 
@@ -74,12 +87,6 @@ class Stream:
         new = frames[max(0, len(frames) - (self.sent - self._heard)) :]
         text, self._heard = self._text(self.sent - len(new), new), self.sent
         await self._write(response, text, last=last)
-
-    async def send_all(self, frames: list[bytes]) -> None:
-        """All messages that there will ever be."""
-        await self._keep(frames)
-        if self.response is not None:
-            await self.response.events(self._primer + self._text(0, frames))
 
     async def _keep(self, frames: list[bytes]) -> None:
         """They are in the log from now on, if there is one."""

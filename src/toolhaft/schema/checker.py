@@ -21,9 +21,11 @@ from .jsonvalues import (
     Enough,
     Forms,
     Misfit,
+    ReadPattern,
     Rule,
     Rules,
     Run,
+    Shapes,
     Spent,
     among,
     choices_of,
@@ -31,6 +33,7 @@ from .jsonvalues import (
     converted,
     inside,
     is_a,
+    python_pattern,
     tag_of,
 )
 from .wording import (
@@ -51,7 +54,13 @@ _MOST_LINES = 20
 
 
 def problems(
-    value: Any, schema: Schema, *, lenient: bool = False, where: str = "", refused: bool = False
+    value: Any,
+    schema: Schema,
+    *,
+    lenient: bool = False,
+    where: str = "",
+    refused: bool = False,
+    pattern: ReadPattern = python_pattern,
 ) -> list[str]:
     """What is wrong with a value, one line each; nothing if it fits.
 
@@ -64,8 +73,10 @@ def problems(
         lenient: read strings as msgspec does with `strict=False`, and JSON in strings as JSON.
         where: the name of the value itself.
         refused: it is known not to fit, so little time is spent on the reason.
+        pattern: makes what searches a text for a pattern.
     """
-    run = Run(value, schema, _RULES, lenient=lenient, thing="member" if where else "argument")
+    thing = "member" if where else "argument"
+    run = Run(value, Shapes(schema, pattern), _RULES, lenient=lenient, thing=thing)
     if refused:
         run.refuse()
     more = ""
@@ -228,8 +239,8 @@ def _is_multiple(value: float, unit: float) -> bool:
 
 
 def _pattern(run: Run, value: str, pattern: str, schema: Schema, path: Path) -> None:
-    read = run.shapes.pattern(pattern)
-    if read is not None and not read.search(value):
+    search = run.shapes.pattern(pattern)
+    if search is not None and not search(value):
         run.fail(path, f"must match the pattern {clipped(pattern)}", value)
 
 
@@ -296,21 +307,21 @@ def _required(run: Run, value: Schema, names: list[str], schema: Schema, path: P
 def _matching(run: Run, value: Schema, patterns: Schema, schema: Schema, path: Path) -> None:
     depth = inside(path)
     for pattern, member in patterns.items():
-        read = run.shapes.pattern(pattern)
+        search = run.shapes.pattern(pattern)
         for name in value:
-            if read is not None and read.search(name):
+            if search is not None and search(name):
                 run.check(value[name], member, (path, name, depth))
 
 
 def _additional(run: Run, value: Schema, other: Any, schema: Schema, path: Path) -> None:
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    read = [run.shapes.pattern(pattern) for pattern in patterns]
+    searches = [run.shapes.pattern(pattern) for pattern in patterns]
     plain, depth = run.shapes.plain_of(other), inside(path)
     for name, member in value.items():
         if name in known or member.__class__ in plain:
             continue
         # A pattern that cannot be read may match anything.
-        if read and any(pattern is None or pattern.search(name) for pattern in read):
+        if any(search is None or search(name) for search in searches):
             continue
         if other is not False:
             run.check(member, other, (path, name, depth))

@@ -1,13 +1,13 @@
 """The JSON Schema that we understand, and whether one that an author wrote by hand is within it.
 
-Refused is what the checker would not check: a schema that promises more than is enforced is worse
-than none. What no rule knows is an annotation.
+Refused is what nobody would check: a schema that promises more than is enforced is worse than none.
+What our own checker does not know may be known to another one. What no rule knows is an annotation.
 """
 
 import math
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from ..errors import clipped
 from .derived import Schema
@@ -21,6 +21,18 @@ _MOST_SCHEMAS = 10_000
 _LARGEST_HEADER = 2**53 - 1
 
 
+class Survey(NamedTuple):
+    """What our own checker does not know of a schema.
+
+    Args:
+        beyond: what that is, in words for its author; None if all of it is understood.
+        is_readable: the rest is understood all the same.
+    """
+
+    beyond: str | None
+    is_readable: bool
+
+
 def check_schema(schema: object, what: str, *, root_object: bool = True) -> Schema:
     """A schema that an author wrote, as it is, if all of it is understood.
 
@@ -32,16 +44,32 @@ def check_schema(schema: object, what: str, *, root_object: bool = True) -> Sche
         TypeError: it is no JSON object, or something in it is not JSON.
         ValueError: it is no schema, or uses what is not checked.
     """
+    beyond, _ = survey(schema, what, root_object=root_object)
+    if beyond is not None:
+        raise ValueError(beyond)
+    assert _is_object(schema)
+    return schema
+
+
+def survey(schema: object, what: str, *, root_object: bool = True) -> Survey:
+    """What in a schema is beyond us. Takes what `check_schema` takes.
+
+    Raises:
+        TypeError: it is no JSON object, or something in it is not JSON.
+        ValueError: it is no schema, for anybody.
+    """
     if not _is_object(schema):
         raise TypeError(f"{what}: a schema must be a JSON object, as a dict")
     _must_be_json(schema, what, ())
+    walk = _Walk(schema)
     try:
-        _Walk(schema).all()
+        walk.all()
     except _Refused as refused:
         raise ValueError(_at(what, refused.place, refused.words)) from None
+    beyond = None if walk.beyond is None else _at(what, walk.beyond.place, walk.beyond.words)
     if root_object and schema.get("type") != "object":
         raise ValueError(f'{what}: the root must have "type": "object"')
-    return schema
+    return Survey(beyond, walk.is_readable)
 
 
 def resolve(root: Schema, ref: str) -> Any:
@@ -194,17 +222,32 @@ class _Walk:
         self.refs: list[tuple[Schema, Place]] = []
         self.headers: set[str] = set()
         self.ends: set[int] = set()
+        # The first thing that our own checker does not know; can it read the rest?
+        self.beyond: _Refused | None = None
+        self.is_readable = True
         self.dialect = root.get("$schema", _DIALECTS[0])
-        if str(self.dialect).removesuffix("#") not in _DIALECTS:
-            raise _Refused((), f"$schema: {echo(self.dialect)} is not known; use {_DIALECTS[0]}")
-        older = str(self.dialect).removesuffix("#") in _DRAFT_7
+        dialect = str(self.dialect).removesuffix("#")
+        self.is_foreign = dialect not in _DIALECTS
+        if self.is_foreign:
+            words = f"$schema: {echo(self.dialect)} is not known; use {_DIALECTS[0]}"
+            self._leave((), words, is_readable=False)
+        older = dialect in _DRAFT_7
         self.unchecked = {**_UNCHECKED, **(_UNCHECKED_7 if older else {})}
+
+    def _leave(self, place: Place, words: str, *, is_readable: bool) -> None:
+        """Leave something to another checker."""
+        self.beyond = self.beyond or _Refused(place, words)
+        self.is_readable = self.is_readable and is_readable
 
     def all(self) -> None:
         while self.todo:
             for schema, place, depth in self.todo:  # which grows meanwhile
                 self._one(schema, place, depth)
+            if not self.is_readable:  # then a `$ref` may mean something else
+                return
             found = [self._target(schema["$ref"], place) for schema, place in self.refs]
+            if not self.is_readable:
+                return
             self.todo = [(target, at, 0) for target, at in found if at not in self.seen]
         for schema, place in self.refs:
             self._must_end(schema, place, ())
@@ -220,13 +263,14 @@ class _Walk:
             raise _Refused(place, f"a schema must be an object, true or false, not {echo(schema)}")
         for keyword, operand in schema.items():
             fits, words = _SHAPES.get(keyword, _ANYTHING)
-            if not fits(operand):
+            if not fits(operand) and not self.is_foreign:
                 raise _Refused(place, f"{keyword} {words}, not {echo(operand)}")
             if keyword in self.unchecked:
-                advice = self.unchecked[keyword]
-                raise _Refused(place, f"{keyword} is not checked by this library; {advice}")
+                words = f"{keyword} is not checked by this library; {self.unchecked[keyword]}"
+                self._leave(place, words, is_readable=True)
         self._scope(schema, place)
-        _patterns(schema, place)
+        if words := _unread_pattern(schema):
+            self._leave(place, words, is_readable=True)
         if "x-mcp-header" in schema:
             self._header(schema, place)
         if "$ref" in schema:
@@ -235,15 +279,20 @@ class _Walk:
 
     def _scope(self, schema: Schema, place: Place) -> None:
         if place and "$id" in schema:
-            raise _Refused(place, "$id is not checked below the root; remove it")
+            words = "$id is not checked below the root; remove it"
+            self._leave(place, words, is_readable=False)
         if schema.get("$schema", self.dialect) != self.dialect:
-            raise _Refused(place, "$schema differs from that of the root; remove it")
+            words = "$schema differs from that of the root; remove it"
+            self._leave(place, words, is_readable=False)
+        if _is_list(schema.get("items")):
+            words = "items must be one schema; a list of them is prefixItems"
+            self._leave(place, words, is_readable=False)
         if "dependencies" in self.unchecked and "$ref" in schema:
             ignored = [keyword for keyword in schema if keyword in _SHAPES or keyword in _HOLDS]
             ignored = [keyword for keyword in ignored if keyword not in ("$ref", *_DEFINITIONS)]
             if ignored:
                 words = f"draft-07 ignores {ignored[0]} beside $ref; put both into allOf"
-                raise _Refused(place, words)
+                self._leave(place, words, is_readable=False)
 
     def _header(self, schema: Schema, place: Place) -> None:
         name, kind = schema["x-mcp-header"], schema.get("type")
@@ -264,7 +313,11 @@ class _Walk:
     def _target(self, ref: str, place: Place) -> tuple[object, Place]:
         if not re.fullmatch("#(/.*)?", ref):
             words = "references to elsewhere are never fetched; put the schema into $defs and refer"
-            raise _Refused(place, f"$ref {echo(ref)}: {words} to it as #/$defs/…")
+            words = f"$ref {echo(ref)}: {words} to it as #/$defs/…"
+            if not ref.startswith("#"):
+                raise _Refused(place, words)
+            self._leave(place, words, is_readable=False)  # an anchor
+            return True, ()
         try:
             return resolve(self.root, ref), tuple(_tokens(ref))
         except (LookupError, TypeError, ValueError):
@@ -292,9 +345,10 @@ def _inner(schema: Schema, place: Place) -> Iterator[tuple[object, Place]]:
         if holds is None:
             continue
         if holds == "one":
-            if keyword == "items" and _is_list(operand):
-                raise _Refused(place, "items must be one schema; a list of them is prefixItems")
-            yield operand, at
+            if keyword == "items" and _is_list(operand):  # as it was up to 2019
+                yield from ((child, (*at, number)) for number, child in enumerate(operand))
+            else:
+                yield operand, at
         elif holds == "list":
             if not _is_list(operand) or not operand:
                 raise _Refused(place, f"{keyword} must be a list of schemas, not {echo(operand)}")
@@ -305,15 +359,15 @@ def _inner(schema: Schema, place: Place) -> Iterator[tuple[object, Place]]:
             yield from ((child, (*at, name)) for name, child in operand.items())
 
 
-def _patterns(schema: Schema, place: Place) -> None:
+def _unread_pattern(schema: Schema) -> str:
+    """Why a pattern in a schema is none for Python, if that is so."""
     named = schema.get("patternProperties")
-    own = [schema["pattern"]] if "pattern" in schema else []
-    for pattern in [*own, *(named if _is_object(named) else ())]:
+    for pattern in [schema.get("pattern", ""), *(named if _is_object(named) else ())]:
         try:
             re.compile(pattern)
-        except (re.error, OverflowError, RecursionError) as error:
-            words = f"{echo(pattern)} is no pattern that Python's re understands: {error}"
-            raise _Refused(place, words) from None
+        except (re.error, OverflowError, RecursionError, TypeError) as error:
+            return f"{echo(pattern)} is no pattern that Python's re understands: {error}"
+    return ""
 
 
 def _integers(schema: Schema) -> list[int]:

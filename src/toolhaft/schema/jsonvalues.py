@@ -200,16 +200,30 @@ class Forms(NamedTuple):
         return [n for n, form in enumerate(self.all) if any(form is each for each in some)]
 
 
+# Searches a text for a pattern, and finds something or nothing.
+Searches: TypeAlias = Callable[[str], object]
+ReadPattern: TypeAlias = Callable[[str], Searches | None]
+
+
+def python_pattern(pattern: str) -> Searches | None:
+    """None for one that Python cannot read: it was written for somebody else."""
+    try:
+        return re.compile(pattern).search
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
 class Shapes:
     """What can be told of the schemas in a schema at a glance, for one check. By identity."""
 
-    def __init__(self, root: Schema) -> None:
+    def __init__(self, root: Schema, read_pattern: ReadPattern) -> None:
         self._root = root
+        self._read_pattern = read_pattern
         self._refs: dict[str, Any] = {}
         self._forms: dict[int, Forms] = {}
         self._plain: dict[int, frozenset[type]] = {}
         self._sets: dict[int, frozenset[Any]] = {}
-        self._patterns: dict[str, re.Pattern[str] | None] = {}
+        self._patterns: dict[str, Searches | None] = {}
 
     def resolved(self, ref: str) -> Any:
         if ref not in self._refs:
@@ -224,13 +238,10 @@ class Shapes:
             self._sets[id(choices)] = frozenset(map(comparable, choices))
         return comparable(value) in self._sets[id(choices)]
 
-    def pattern(self, pattern: str) -> re.Pattern[str] | None:
-        """None for one that Python cannot read: it was written for somebody else."""
+    def pattern(self, pattern: str) -> Searches | None:
+        """What searches for it; None for one that cannot be read."""
         if pattern not in self._patterns:
-            try:
-                self._patterns[pattern] = re.compile(pattern)
-            except (re.error, OverflowError, RecursionError):
-                self._patterns[pattern] = None
+            self._patterns[pattern] = self._read_pattern(pattern)
         return self._patterns[pattern]
 
     def forms_of(self, listed: list[Any]) -> Forms:
@@ -298,10 +309,10 @@ class Run:
     """One check: what it has found, what it remembers, and what it may still spend."""
 
     def __init__(
-        self, value: Any, root: Schema, rules: "Rules", *, lenient: bool, thing: str
+        self, value: Any, shapes: Shapes, rules: "Rules", *, lenient: bool, thing: str
     ) -> None:
         self.value = value
-        self.shapes = Shapes(root)
+        self.shapes = shapes
         self.rules = rules
         self.lenient = lenient
         self.thing = thing  # what a member of the root is called

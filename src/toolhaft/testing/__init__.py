@@ -1,6 +1,56 @@
-"""For tests of servers: play calls that ask, in both eras, and see what they do."""
+"""For tests of servers: a client of every revision, assertions, and what else a test needs."""
 
+from ..client.failures import BadAnswer, NoAnswer, Refused, ServerGone
+from ..client.wire import Passed, Wire
 from .acting import DoneTwice, acts_once
-from .playing import Differs, Played, Unanswered, in_both_eras, play
+from .answers import Question, Unanswered, UnusedAnswers
+from .assertions import assert_error, assert_metrics, assert_resource, assert_same_in_every_era
+from .client import Client
+from .contract import ContractChanged, assert_contract, contract_of
+from .hearing import Heard, Notice
+from .playing import Differs, Played, in_both_eras, play
+from .recording import record, transcript
+from .replaying import Mismatch, replay
+from .requests import Requests, requests
+from .results import PromptAnswer, ToolFailed, ToolResult
+from .sync import SyncClient
+from .transcripts import BadTranscript
 
-__all__ = ["Differs", "DoneTwice", "Played", "Unanswered", "acts_once", "in_both_eras", "play"]
+__all__ = [
+    "BadAnswer",
+    "BadTranscript",
+    "Client",
+    "ContractChanged",
+    "Differs",
+    "DoneTwice",
+    "Heard",
+    "Mismatch",
+    "NoAnswer",
+    "Notice",
+    "Passed",
+    "Played",
+    "PromptAnswer",
+    "Question",
+    "Refused",
+    "Requests",
+    "ServerGone",
+    "SyncClient",
+    "ToolFailed",
+    "ToolResult",
+    "Unanswered",
+    "UnusedAnswers",
+    "Wire",
+    "acts_once",
+    "assert_contract",
+    "assert_error",
+    "assert_metrics",
+    "assert_resource",
+    "assert_same_in_every_era",
+    "contract_of",
+    "in_both_eras",
+    "play",
+    "record",
+    "replay",
+    "requests",
+    "transcript",
+]

@@ -5,7 +5,8 @@ from typing import Any
 
 from ..protocol.revisions import SUPPORTED
 from ..server import Server
-from .playing import Answers, Played, play_call
+from .answers import Answers
+from .playing import Played, play_call
 from .watching import Act, Acts, watched
 
 

@@ -1,0 +1,105 @@
+"""Calls that a review may make: of tools that only read and need nothing, and reads of resources.
+
+Only if it is asked for: a tool that is said to be read-only may still cost something.
+"""
+
+import asyncio
+from typing import Any
+
+from ...errors import McpError
+from ...schema.checker import problems
+from .findings import Finding
+from .serving import Client, Json
+
+_PATIENCE = 10.0
+# A name that no tool has. A call of it waits for the lifespan, and then is refused.
+_NOBODY = "toolhaft-check--no-such-tool"
+_INTERNAL_ERROR = -32603
+
+
+async def lifespan(client: Client) -> list[Finding]:
+    """Does the lifespan begin? Lists do not wait for it, calls do."""
+    try:
+        await asyncio.wait_for(client.request("tools/call", {"name": _NOBODY}), _PATIENCE)
+    except McpError as error:
+        if error.code == _INTERNAL_ERROR:
+            words = f"no call is answered: {error.message}"
+            advice = "see stderr of toolhaft run; most likely the lifespan fails"
+            return [Finding("error", "lifespan", "server", words, advice)]
+    except TimeoutError:
+        words = f"no call is answered within {_PATIENCE:g} seconds"
+        return [Finding("error", "lifespan", "server", words, "let the lifespan begin sooner")]
+    return []
+
+
+async def called(client: Client, listing: Json) -> list[Finding]:
+    """Call, read and get what can be had without arguments."""
+    found: list[Finding] = []
+    for tool in listing["tools"]:
+        if _is_harmless(tool):
+            found += await _call(client, tool)
+    for resource in listing["resources"]:
+        where = f"resource {resource['uri']}"
+        result = await _asked(client, where, "resources/read", {"uri": resource["uri"]}, found)
+        if result is not None and not result["contents"]:
+            words = "it is empty: reading it gives no contents"
+            found.append(Finding("warning", "empty", where, words, "return something"))
+    for prompt in listing["prompts"]:
+        if not any(each.get("required") for each in prompt.get("arguments", [])):
+            where = f"prompt {prompt['name']}"
+            result = await _asked(client, where, "prompts/get", {"name": prompt["name"]}, found)
+            if result is not None and not result["messages"]:
+                words = "it is empty: it gives no messages"
+                found.append(Finding("warning", "empty", where, words, "return a message"))
+    return found
+
+
+def _is_harmless(tool: Json) -> bool:
+    hints: Json = tool.get("annotations", {})
+    return hints.get("readOnlyHint") is True and not tool["inputSchema"].get("required")
+
+
+async def _call(client: Client, tool: Json) -> list[Finding]:
+    where = f"tool {tool['name']}"
+    found: list[Finding] = []
+    params: Json = {"name": tool["name"], "arguments": {}}
+    result = await _asked(client, where, "tools/call", params, found)
+    if result is None or result.get("resultType") == "input_required":
+        return found
+    if result.get("isError"):
+        words = f"it fails without arguments: {_text(result)}"
+        advice = "require what it needs"
+        return [Finding("warning", "call", where, words, advice)]
+    if "outputSchema" not in tool:
+        return []
+    if "structuredContent" not in result:
+        words = "it has a schema for its result, and sends no structured content"
+        return [Finding("error", "result", where, words, "return what it says")]
+    wrong = problems(result["structuredContent"], tool["outputSchema"], where="result")
+    if wrong:
+        words = f"its result does not fit its schema: {wrong[0]}"
+        return [Finding("error", "result", where, words, "correct one of them")]
+    return []
+
+
+def _text(result: Json) -> str:
+    texts = [each["text"] for each in result.get("content", []) if each.get("type") == "text"]
+    return " ".join(texts)[:200]
+
+
+async def _asked(
+    client: Client, where: str, method: str, params: Json, found: list[Finding]
+) -> Json | None:
+    """The result; or a finding, if there is none."""
+    try:
+        result: Any = await asyncio.wait_for(client.request(method, params), _PATIENCE)
+    except McpError as error:
+        found.append(
+            Finding("error", "call", where, f"{method} fails: {error.message}", "repair it")
+        )
+        return None
+    except TimeoutError:
+        words = f"no answer to {method} within {_PATIENCE:g} seconds"
+        found.append(Finding("warning", "call", where, words, "answer sooner, or tell of progress"))
+        return None
+    return result  # type: ignore[no-any-return]

@@ -1,0 +1,170 @@
+"""The target as a client meets it: served over stdio by `toolhaft run`, asked in both eras."""
+
+import asyncio
+import contextlib
+import json
+import sys
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+from ...errors import McpError
+from ...protocol.revisions import NEWEST_HANDSHAKE, SUPPORTED
+from ...protocol.stateless import SERVER_INFO
+
+Json: TypeAlias = dict[str, Any]
+
+_META = "io.modelcontextprotocol/"
+_CLIENT = {"name": "toolhaft check", "version": "1"}
+_A_LINE = 64 * 1024 * 1024
+_GRACE = 5.0
+_LISTS = {
+    "tools": ("tools", "tools/list", "tools"),
+    "resources": ("resources", "resources/list", "resources"),
+    "templates": ("resources", "resources/templates/list", "resourceTemplates"),
+    "prompts": ("prompts", "prompts/list", "prompts"),
+}
+
+
+class Broken(Exception):
+    """What came was no answer; the message says what it was."""
+
+
+class Client:
+    """Asks one thing after the other."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._last_id = 0
+        self.begun = time.perf_counter()
+        # Seconds until the first answer; what was said on stderr meanwhile.
+        self.first_answer = 0.0
+        self.said: list[str] = []
+        self._listening = asyncio.create_task(self._listen())
+
+    async def request(self, method: str, params: Json, *, handshake: bool = False) -> Json:
+        """Ask, and wait for the result.
+
+        Raises:
+            McpError: the server refuses.
+            Broken: it does not answer as the protocol says.
+        """
+        self._last_id = id_ = self._last_id + 1
+        if not handshake:
+            meta = {
+                f"{_META}protocolVersion": SUPPORTED[0],
+                f"{_META}clientCapabilities": {},
+                f"{_META}clientInfo": _CLIENT,
+            }
+            params = {**params, "_meta": meta}
+        await self.send({"id": id_, "method": method, "params": params})
+        while True:
+            message = await self._next(method)
+            if message.get("id") == id_ and "method" not in message:
+                break
+        self.first_answer = self.first_answer or time.perf_counter() - self.begun
+        if "error" in message:
+            raise McpError(message["error"]["message"], code=message["error"]["code"])
+        result: Json = message["result"]
+        return result
+
+    async def send(self, message: Json) -> None:
+        """Send a message."""
+        assert self._process.stdin is not None
+        text = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":"))
+        self._process.stdin.write(text.encode() + b"\n")
+        with contextlib.suppress(ConnectionError):
+            await self._process.stdin.drain()
+
+    async def _next(self, method: str) -> Json:
+        assert self._process.stdout is not None
+        line = await self._process.stdout.readline()
+        if not line:
+            await asyncio.wait([self._listening], timeout=_GRACE)
+            told = "".join(self.said).strip()
+            raise Broken(f"the server ended before it answered {method}\n{told}".strip())
+        try:
+            message: Any = json.loads(line)
+        except ValueError:
+            raise Broken(f"the server wrote what is no message: {line[:80]!r}") from None
+        if not isinstance(message, dict):
+            raise Broken(f"the server wrote what is no message: {line[:80]!r}")
+        return message  # pyright: ignore[reportUnknownVariableType]
+
+    async def _listen(self) -> None:
+        assert self._process.stderr is not None
+        async for line in self._process.stderr:
+            self.said.append(line.decode("utf-8", "replace"))
+
+    async def close(self) -> None:
+        """End our side, and wait until the server has ended its own."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            await asyncio.wait_for(self._process.wait(), _GRACE)
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
+        await self._listening
+
+
+@asynccontextmanager
+async def served(target: str) -> AsyncGenerator[Client]:
+    """A client of the target, which runs as long as the block."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "toolhaft", "run", target,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=_A_LINE,
+    )  # fmt: skip
+    client = Client(process)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def listed_without_handshake(client: Client) -> Json:
+    """What is listed in the newest revision."""
+    found = await client.request("server/discover", {})
+    info: Json = found.get("_meta", {}).get(SERVER_INFO, {})
+    lists = await _lists(client, found["capabilities"], handshake=False)
+    return {"server": info, "instructions": found.get("instructions", ""), **lists}
+
+
+async def listed_after_handshake(client: Client) -> Json:
+    """What is listed in the newest revision with a handshake."""
+    opening = {
+        "protocolVersion": NEWEST_HANDSHAKE.date,
+        "capabilities": {},
+        "clientInfo": _CLIENT,
+    }
+    found = await client.request("initialize", opening, handshake=True)
+    await client.send({"method": "notifications/initialized"})
+    lists = await _lists(client, found["capabilities"], handshake=True)
+    return {"server": found["serverInfo"], "instructions": found.get("instructions", ""), **lists}
+
+
+async def _lists(client: Client, capabilities: Json, *, handshake: bool) -> Json:
+    return {
+        name: await _pages(client, method, member, handshake=handshake)
+        if capability in capabilities
+        else []
+        for name, (capability, method, member) in _LISTS.items()
+    }
+
+
+async def _pages(client: Client, method: str, member: str, *, handshake: bool) -> list[Json]:
+    page = await client.request(method, {}, handshake=handshake)
+    entries: list[Json] = page[member]
+    seen: set[str] = set()
+    while "nextCursor" in page:
+        cursor: str = page["nextCursor"]
+        if cursor in seen:
+            raise Broken(f"{method} gives the cursor {cursor!r} twice, so its pages never end")
+        seen.add(cursor)
+        page = await client.request(method, {"cursor": cursor}, handshake=handshake)
+        entries += page[member]
+    return entries

@@ -1,0 +1,52 @@
+"""`toolhaft contract TARGET FILE`: what has changed since the file was written, and for whom."""
+
+import argparse
+from pathlib import Path
+
+from ..protocol.revisions import SUPPORTED
+from ..testing.contract import report, write_contract
+from ..testing.differences import Difference, differences
+from ..testing.snapshot import BadContract, Json, listed, read
+from .rendering import as_json
+from .visit import WRONG_COMMAND, Visit, conduct, failed
+
+BREAKS = 1
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Compare; the status is 1 if a change breaks clients."""
+    options.revision = SUPPORTED[0]
+    return conduct(options, _contract)
+
+
+async def _contract(visit: Visit, options: argparse.Namespace) -> int:
+    return _compared(visit, options, Path(options.file), await listed(visit.talk.request))
+
+
+def _compared(visit: Visit, options: argparse.Namespace, file: Path, now: Json) -> int:
+    if options.update or (not options.check and not file.exists()):
+        return _write(visit, options, file, now)
+    if not file.exists():
+        return failed(WRONG_COMMAND, f"there is no file {options.file!r}; write it with --update")
+    try:
+        before = read(file.read_text(encoding="utf-8"), options.file)
+    except (BadContract, UnicodeDecodeError) as error:
+        return failed(WRONG_COMMAND, str(error))
+    found = differences(before, now)
+    visit.write(_told(options, found))
+    fails = found if options.check else [each for each in found if each.breaks]
+    return BREAKS if fails else 0
+
+
+def _write(visit: Visit, options: argparse.Namespace, file: Path, now: Json) -> int:
+    write_contract(file, now)
+    visit.write("[]\n" if options.json else f"wrote {options.file}\n")
+    return 0
+
+
+def _told(options: argparse.Namespace, found: list[Difference]) -> str:
+    if options.json:
+        return as_json([each._asdict() for each in found])
+    if not found:
+        return f"{options.file}: nothing has changed\n"
+    return f"{report(found, options.file)}\n"

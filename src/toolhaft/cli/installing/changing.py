@@ -1,0 +1,83 @@
+"""What `install` and `uninstall` share: whom the words name, and how changes are carried out."""
+
+import difflib
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from . import files
+from .clients import CLIENTS, Client
+from .finding import found
+from .places import Machine
+from .saying import say
+from .steps import Desk, Step
+
+WRONG_COMMAND = 2
+CANNOT_CHANGE = 3
+NO_ANSWER = 4
+
+Work: TypeAlias = Callable[[Desk, Client], Step]
+
+
+class WrongWords(Exception):
+    """The command line does not say what to do; the message says what is missing."""
+
+
+def clients_of(words: Sequence[str], machine: Machine, *, all_of_them: bool) -> list[Client]:
+    """The clients that words name.
+
+    Raises:
+        WrongWords: there is no such client, or none is named.
+    """
+    if all_of_them:
+        if words:
+            raise WrongWords(f"--all stands for all clients, so {words[0]!r} says nothing more")
+        everybody = found(machine)
+        if not everybody:
+            raise WrongWords("no client was found on this machine; toolhaft clients lists them")
+        return everybody
+    for word in words:
+        if word not in CLIENTS:
+            near = difflib.get_close_matches(word, CLIENTS, n=1, cutoff=0.4)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise WrongWords(f"{word!r} is no client{hint} There are {', '.join(CLIENTS)}")
+    if not words:
+        raise WrongWords(f"name a client, or --all; there are {', '.join(CLIENTS)}")
+    return [CLIENTS[word] for word in dict.fromkeys(words)]
+
+
+def worked_out(desk: Desk, clients: Sequence[Client], scope: str, work: Work) -> list[Step]:
+    """The steps for all clients; none is done before all of them are known to be possible."""
+    steps: list[Step] = []
+    known: dict[Path, str] = {}
+    for client in clients:
+        path = desk.where(client, scope)
+        if path in known:
+            say(f"{client.id}: reads the same file as {known[path]}")
+            continue
+        known[path] = client.id
+        steps.append(work(desk, client))
+    return steps
+
+
+def carry_out(desk: Desk, steps: Sequence[Step], *, dry_run: bool) -> None:
+    """Do all steps and say so, or show what they would change."""
+    for step in steps:
+        if dry_run:
+            say(step.shown(), end="")
+            continue
+        desk.do(step)
+        say(f"{step.client.id}: {step.summary}")
+        backup = files.backup_of(step.path)
+        if step.changes and step.undo is not None:
+            if backup.exists():
+                say(f"  before: {backup}")
+            say(f"  next: {step.client.after}")
+
+
+def failed(status: int, message: str) -> int:
+    """Say why; the result is the status."""
+    sys.stdout.flush()
+    print(f"toolhaft: {message}", file=sys.stderr)
+    return status

@@ -1,0 +1,46 @@
+"""Runs a client's own command."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+from .clients import Client, Program
+from .splicing import Unclear
+
+_PATIENCE = 60.0
+
+
+def usable(client: Client, scope: str) -> tuple[Program, str] | None:
+    """The command of a client, with its full path, if it is there and can do what is wanted."""
+    program = client.program
+    if program is None or scope not in program.scopes:
+        return None
+    path = shutil.which(program.name)
+    # What a batch file makes of quotes in its arguments cannot be foreseen.
+    if path is None or (os.name == "nt" and path.lower().endswith((".cmd", ".bat"))):
+        return None
+    return program, path
+
+
+def run(words: Sequence[str]) -> None:
+    """Run a command to its end.
+
+    Raises:
+        Unclear: it fails; the message has what it said.
+    """
+    try:
+        done = subprocess.run(
+            list(words),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Unclear(f"{words[0]} takes longer than {_PATIENCE:g} seconds") from None
+    except OSError as error:
+        raise Unclear(f"{words[0]} cannot be run: {error.strerror or error}") from None
+    if done.returncode:
+        said = (done.stderr + done.stdout).decode(errors="replace").strip()
+        raise Unclear(f"{words[0]} failed with status {done.returncode}\n{said}".rstrip())

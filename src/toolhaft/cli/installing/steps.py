@@ -1,0 +1,345 @@
+"""What is to be done for one client: worked out and checked first, then done."""
+
+import difflib
+import re
+import shlex
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import files, jsonc, programs, toml_tables, yaml_blocks
+from .clients import Client, Program, Wanted, command_for, entry_for, removal_for
+from .files import Snapshot
+from .places import STATE, Machine, Places, locate
+from .receipts import Receipts, digest
+from .splicing import Entry, Format, Unclear, Undo, entries_of, without, words_of
+
+_FORMATS: dict[str, Format] = {"jsonc": jsonc, "toml": toml_tables, "yaml": yaml_blocks}
+_OURS = re.compile(r"(?:^|[\\/])toolhaft(?:\.exe)?$")
+_IN_TEXT = re.compile(r"[^\s\"']+")
+
+
+class Step(NamedTuple):
+    """One change of one file: its new text, None if it goes, or the commands that change it.
+
+    Without a change there is nothing to do.
+    """
+
+    client: Client
+    name: str
+    snapshot: Snapshot
+    summary: str
+    after: bytes | None = None
+    commands: Sequence[Sequence[str]] = ()
+    undo: Undo | None = None
+    changes: bool = True
+    private: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The file, which is not a link."""
+        return self.snapshot.path
+
+    def shown(self) -> str:
+        """What would happen: a command as for a shell, or the difference."""
+        if not self.changes:
+            return f"{self.client.id}: {self.summary}\n"
+        if self.commands:
+            return "".join(f"{self.client.id}: {shlex.join(words)}\n" for words in self.commands)
+        before = self.snapshot.text
+        after = (self.after or b"").decode()
+        return "".join(_difference(before, after, self))
+
+
+class Seen(NamedTuple):
+    """A file as it is: what it says, and the entries in it."""
+
+    snapshot: Snapshot
+    text: str
+    value: dict[str, Any]
+    parents: Sequence[str]
+    entries: dict[str, Any]
+
+
+class Desk:
+    """Where steps are worked out and done, for one machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._own = Path(locate(STATE, machine))
+        self.receipts = Receipts(self._own)
+
+    def where(self, client: Client, scope: str) -> Path:
+        """The file of a client.
+
+        Raises:
+            Unclear: it has none for this scope.
+        """
+        places: Places = client.user
+        if scope == "project":
+            if not client.project:
+                raise Unclear(f"{client.title} has no configuration for a project")
+            places = {self._machine.platform: client.project}
+        return Path(locate(places, self._machine))
+
+    def see(self, client: Client, scope: str) -> Seen:
+        """Read the file of a client.
+
+        Raises:
+            Unclear: it is broken, or cannot be read.
+        """
+        path = self.where(client, scope)
+        format_ = _FORMATS[client.format]
+        try:
+            snapshot = files.read(path)
+            text = snapshot.text
+            value = format_.value(text)
+            parents = _parents(client, value)
+            return Seen(snapshot, text, value, parents, entries_of(value, parents))
+        except Unclear as error:
+            raise Unclear(f"{path}: {error}") from None
+
+    def ours(self, seen: Seen) -> list[str]:
+        """The names of the entries in a file that start toolhaft, or that we have put there."""
+        known = self.receipts.names(seen.snapshot.path)
+        return [name for name, entry in seen.entries.items() if name in known or _is_ours(entry)]
+
+    # Working out
+
+    def install(self, client: Client, wanted: Wanted, *, scope: str, via: str, force: bool) -> Step:
+        """How an entry is put in.
+
+        Raises:
+            Unclear: it cannot be.
+        """
+        if wanted.url and client.remote is None:
+            raise Unclear(f"{client.title} starts its servers itself, and takes no URL")
+        seen = self.see(client, scope)
+        name = wanted.name
+        entry = entry_for(client, wanted)
+        there = name in seen.entries
+        # A file of the user's may hold secrets; one of a project is for everybody.
+        splice = self._spliced(client, seen, name, entry)._replace(private=scope == "user")
+        if there and not splice.changes:
+            return splice._replace(summary=f"has {name!r} already, in {seen.snapshot.path}")
+        if there and not force:
+            raise Unclear(
+                f"{seen.snapshot.path} has another entry {name!r}; --force replaces it, and "
+                "--name gives yours another name"
+            )
+        program = self._program(client, scope, via)
+        if program is None:
+            return self._checked(splice)
+        row, path = program
+        words = [[path, *command_for(row, client, wanted, scope)]]
+        removal = removal_for(row, name, scope)
+        if there and removal:
+            words.insert(0, [path, *removal])
+        summary = f"added {name!r} by {row.name}"
+        undo: Undo = {"program": row.name, "before": digest(seen.snapshot.data)}
+        step = splice._replace(after=None, commands=words, undo=undo, summary=summary)
+        return self._remembered(step)
+
+    def uninstall(self, client: Client, name: str, *, scope: str, via: str, force: bool) -> Step:
+        """How an entry is taken out.
+
+        Raises:
+            Unclear: it is not there, or cannot be taken out.
+        """
+        seen = self.see(client, scope)
+        path = seen.snapshot.path
+        if name not in seen.entries:
+            known = self.ours(seen)
+            hint = f"; of ours, there is {', '.join(known)}" if known else ""
+            raise Unclear(f"{path} has no entry {name!r}{hint}")
+        if name not in self.ours(seen) and not force:
+            raise Unclear(
+                f"the entry {name!r} in {path} is not of toolhaft's making; --force removes it"
+            )
+        undo = self.receipts.undo(path, name) or {}
+        if "program" not in undo:
+            return self._checked(self._taken(client, seen, name, undo))
+        step = Step(client, name, seen.snapshot, f"removed {name!r} from {path}")
+        backup = files.read(files.backup_of(path)).data
+        untouched = digest(seen.snapshot.data) == undo.get("after")
+        if untouched and digest(backup) == undo["before"]:
+            return self._checked(step._replace(after=backup))
+        program = self._program(client, scope, via)
+        if program is None or not program[0].remove:
+            return self._checked(self._taken(client, seen, name, {}))
+        words = [program[1], *removal_for(program[0], name, scope)]
+        step = step._replace(commands=[words], summary=f"removed {name!r} by {program[0].name}")
+        return self._remembered(step)
+
+    def _program(self, client: Client, scope: str, via: str) -> tuple[Program, str] | None:
+        program = None if via == "file" else programs.usable(client, scope)
+        if program is None and via == "command":
+            raise Unclear(f"{client.title} has no command here that can do this")
+        return program
+
+    def _spliced(self, client: Client, seen: Seen, name: str, entry: Entry) -> Step:
+        format_ = _FORMATS[client.format]
+        path = seen.snapshot.path
+        there = name in seen.entries
+        edit = format_.replace if there else format_.add
+        try:
+            splice = edit(seen.text, seen.parents, name, entry)
+        except Unclear as error:
+            raise Unclear(f"{path}: {error}") from None
+        undo = splice.undo
+        if name in self.ours(seen):
+            undo = self.receipts.undo(path, name) or {}
+        _verify(client, seen, splice.text, name, entry=entry)
+        done = "replaced" if there else "added"
+        return Step(
+            client,
+            name,
+            seen.snapshot,
+            f"{done} {name!r} in {path}",
+            after=_encoded(splice.text),
+            undo=undo,
+            changes=format_.value(splice.text) != seen.value,
+        )
+
+    def _taken(self, client: Client, seen: Seen, name: str, undo: Undo) -> Step:
+        format_ = _FORMATS[client.format]
+        path = seen.snapshot.path
+        try:
+            text = format_.take(seen.text, seen.parents, name, undo)
+        except Unclear as error:
+            raise Unclear(f"{path}: {error}") from None
+        _verify(client, seen, text, name, entry=None)
+        back = "put back what was there before" if "was" in undo else "removed"
+        gone = self.receipts.created(path) and not text.strip("\ufeff \t\r\n")
+        return Step(
+            client,
+            name,
+            seen.snapshot,
+            f"{back} {name!r} {'in' if 'was' in undo else 'from'} {path}",
+            after=None if gone else _encoded(text),
+        )
+
+    def _checked(self, step: Step) -> Step:
+        """A step that will not fail for a reason that can be known before."""
+        try:
+            files.check_writable(step.snapshot)
+        except Unclear as error:
+            raise Unclear(f"{step.path}: {error}") from None
+        return self._remembered(step)
+
+    def _remembered(self, step: Step) -> Step:
+        try:
+            files.check_writable(files.read(self._own))
+        except Unclear as error:
+            raise Unclear(f"{self._own}: {error}") from None
+        return step
+
+    # Doing
+
+    def do(self, step: Step) -> None:
+        """Make the change, and remember it.
+
+        Raises:
+            Unclear: it could not be made.
+        """
+        if not step.changes:
+            return
+        try:
+            if step.undo is None:
+                self._undo(step)
+            else:
+                self._make(step, step.undo)
+        except Unclear as error:
+            raise Unclear(f"{step.path}: {error}") from None
+
+    def _make(self, step: Step, undo: Undo) -> None:
+        path = step.path
+        first = not self.receipts.names(path)
+        folders: list[str] = []
+        if first:
+            files.back_up(step.snapshot)
+        try:
+            if step.commands:
+                for words in step.commands:
+                    programs.run(words)
+                undo = {**undo, "after": digest(files.read(path).data)}
+            else:
+                assert step.after is not None, "an entry is never nothing"
+                folders = files.write(step.snapshot, step.after, private=step.private)
+        except Unclear:
+            if first:
+                files.backup_of(path).unlink(missing_ok=True)
+            raise
+        self.receipts.put(path, step.name, undo, created=step.snapshot.data is None)
+        self.receipts.made_folders(path, folders)
+        self.receipts.save()
+
+    def _undo(self, step: Step) -> None:
+        path = step.path
+        if step.commands:
+            for words in step.commands:
+                programs.run(words)
+        elif step.after is None:
+            files.remove(step.snapshot)
+            files.remove_folders(self.receipts.folders(path))
+        else:
+            files.write(step.snapshot, step.after)
+        self.receipts.drop(path, step.name)
+        if not self.receipts.names(path):
+            files.backup_of(path).unlink(missing_ok=True)
+        self.receipts.save()
+
+
+def _parents(client: Client, value: dict[str, Any]) -> Sequence[str]:
+    *special, usual = client.parents
+    for parents in special:
+        *above, last = parents
+        if isinstance(entries_of(value, above).get(last), dict):
+            return parents
+    return usual
+
+
+def _is_ours(entry: Any) -> bool:
+    words = words_of(entry)
+    if isinstance(entry, str):  # the lines of an entry in YAML
+        found: list[str] = _IN_TEXT.findall(entry)
+        words = [word for word in found if word != "-" and not word.endswith(":")]
+    return any(_OURS.search(word) and then in ("run", "attach") for word, then in pairwise(words))
+
+
+def _verify(client: Client, seen: Seen, text: str, name: str, *, entry: Entry | None) -> None:
+    """Does the new text say what it should? All else must be as before."""
+    format_ = _FORMATS[client.format]
+    keys = [*seen.parents, name]
+    try:
+        value = format_.value(text)
+        right = without(value, keys) == without(seen.value, keys)
+        if entry is not None:
+            found = entries_of(value, seen.parents).get(name)
+            # Of YAML we see only the lines, which is enough: we have written them.
+            right = right and (found == entry or isinstance(found, str))
+    except Unclear:
+        right = False
+    if not right:
+        raise Unclear(
+            f"{seen.snapshot.path} is written in a way that cannot be changed safely; nothing was "
+            "written; change it by hand"
+        )
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise Unclear("a path or a value is not UTF-8, and cannot be written") from None
+
+
+def _difference(before: str, after: str, step: Step) -> list[str]:
+    old = "/dev/null" if step.snapshot.data is None else str(step.path)
+    new = "/dev/null" if step.after is None else str(step.path)
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), old, new
+    )
+    ended = "\n\\ No newline at end of file\n"
+    return [line if line.endswith(("\n", "\r")) else line + ended for line in lines]

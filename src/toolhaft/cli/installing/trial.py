@@ -1,0 +1,142 @@
+"""Starts a server as a client will: by its command, in another folder, with few variables."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...protocol.revisions import SUPPORTED
+
+# Clients pass on no more than what a program cannot do without.
+_PASSED_ON = {
+    "posix": ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),
+    "nt": (
+        "APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT",
+        "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE",
+    ),
+}  # fmt: skip
+_META: dict[str, object] = {
+    "io.modelcontextprotocol/protocolVersion": SUPPORTED[0],
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+_MOST_SHOWN = 20
+_GRACE = 5.0
+
+
+class NoAnswer(Exception):
+    """The server does not start, or does not answer; the message has what it said."""
+
+
+class Found(NamedTuple):
+    """What a server says of itself."""
+
+    name: str
+    tools: int
+
+
+def launcher(executable: str = sys.executable) -> list[str]:
+    """How to start toolhaft from anywhere: by full paths, since clients may know no PATH."""
+    script = Path(executable).with_name("toolhaft.exe" if os.name == "nt" else "toolhaft")
+    # Without -P, the folder that a client happens to be in could put its modules before ours.
+    return [str(script)] if script.is_file() else [executable, "-P", "-m", "toolhaft"]
+
+
+def start(words: Sequence[str], env: Mapping[str, str], *, seconds: float) -> Found:
+    """Start a server, and ask for its name and its tools.
+
+    Raises:
+        NoAnswer: it does not start, or not in time.
+    """
+    passed_on = {name: os.environ[name] for name in _PASSED_ON[os.name] if name in os.environ}
+    with subprocess.Popen(
+        list(words),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=Path.home(),
+        env={**passed_on, **env},
+    ) as process:
+        complaints: list[bytes] = []
+        listener = threading.Thread(target=_collect, args=(process, complaints), daemon=True)
+        listener.start()
+        alarm = threading.Timer(seconds, process.kill)
+        alarm.start()
+        try:
+            found = _talk(process)
+        finally:
+            late = not alarm.is_alive()
+            alarm.cancel()
+            _end(process)
+            listener.join(_GRACE)
+    if found is None:
+        raise NoAnswer(_told(complaints, late=late, seconds=seconds, status=process.returncode))
+    return found
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End the service by ending its input, as clients do."""
+    assert process.stdin is not None, "it was asked for"
+    with suppress(OSError):  # of what it has not read
+        process.stdin.close()
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _collect(process: "subprocess.Popen[bytes]", complaints: list[bytes]) -> None:
+    assert process.stderr is not None, "it was asked for"
+    complaints.extend(process.stderr)
+
+
+def _talk(process: "subprocess.Popen[bytes]") -> Found | None:
+    try:
+        about = _ask(process, 1, "server/discover", {})
+        if about is None:
+            return None
+        tools = 0
+        cursor: dict[str, str] = {}
+        while True:
+            page = _ask(process, tools + 2, "tools/list", cursor)
+            if page is None:
+                return None
+            tools += len(page["tools"])
+            if "nextCursor" not in page:
+                return Found(str(about["_meta"][_SERVER_INFO]["name"]), tools)
+            cursor = {"cursor": page["nextCursor"]}
+    except (OSError, ValueError):
+        return None  # it has ended, or says other things; what it complained of is told
+
+
+def _ask(
+    process: "subprocess.Popen[bytes]", id_: int, method: str, params: dict[str, str]
+) -> dict[str, Any] | None:
+    assert process.stdin is not None, "it was asked for"
+    assert process.stdout is not None, "it was asked for"
+    message: dict[str, object] = {
+        "jsonrpc": "2.0",
+        "id": id_,
+        "method": method,
+        "params": {**params, "_meta": _META},
+    }
+    process.stdin.write(json.dumps(message).encode() + b"\n")
+    process.stdin.flush()
+    for line in process.stdout:
+        answer: dict[str, Any] = json.loads(line)
+        if answer.get("id") == id_:
+            result: dict[str, Any] | None = answer.get("result")
+            # A server without tools does not know the method.
+            return {"tools": []} if result is None and method == "tools/list" else result
+    return None
+
+
+def _told(complaints: list[bytes], *, late: bool, seconds: float, status: int) -> str:
+    how = f"no answer within {seconds:g} seconds" if late else f"it ended with status {status}"
+    said = b"".join(complaints).decode(errors="replace").strip().splitlines()
+    return "\n".join([how, *said[-_MOST_SHOWN:]])

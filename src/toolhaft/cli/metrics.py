@@ -1,0 +1,206 @@
+"""`toolhaft metrics WHERE`: what a running server was asked for, how often, how long it took."""
+
+import argparse
+import http.client
+import re
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..exposition import Page, table
+from ..measured import BOUNDS, Key, Measured
+
+_REFUSED = 4
+_WRONG = 2
+_SECONDS = 10
+_MOST_BYTES = 64 * 1024 * 1024
+_SAMPLE = re.compile(r"(?P<name>toolhaft_\w+)\{(?P<labels>.*)\} (?P<value>\S+)")
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_ESCAPE = re.compile(r"\\(.)")
+# Which numbers of ours the outcomes are.
+_OUTCOMES = {
+    "ok": (),
+    "error": ("errors",),
+    "failure": ("errors", "failures"),
+    "cancelled": ("cancelled",),
+    "asked": ("asked",),
+}
+
+
+class NoMetrics(Exception):
+    """There are none to be had there; the message says why."""
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print the metrics."""
+    try:
+        text = text_of(options.where, _headers(options.header))
+        if options.text:
+            sys.stdout.write(text)
+            return 0
+        pages = read(text)
+    except NoMetrics as error:
+        print(f"toolhaft: {error}", file=sys.stderr)
+        return _REFUSED
+    except ValueError as error:
+        print(f"toolhaft: {error}", file=sys.stderr)
+        return _WRONG
+    sys.stdout.write(_as_json(pages) if options.json else _as_tables(pages))
+    return 0
+
+
+def text_of(where: str, headers: dict[str, str]) -> str:
+    """What is exposed there, in the format of Prometheus.
+
+    Raises:
+        NoMetrics: nothing.
+        ValueError: it is not a place.
+    """
+    return _fetched(_url(where), headers)
+
+
+def _url(where: str) -> str:
+    url = where if "://" in where else f"http://{where}"
+    if not url.startswith(("http://", "https://")) or not re.fullmatch(r"[!-~]+", url):
+        raise ValueError(f"{where!r} is no URL; say it as in http://127.0.0.1:8000")
+    scheme, _, rest = url.partition("://")
+    host, _, path = rest.partition("/")
+    return url if path else f"{scheme}://{host}/metrics"
+
+
+def _headers(given: list[str]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for each in given:
+        name, colon, value = each.partition(":")
+        if not colon or not name.strip():
+            raise ValueError(f"--header {each!r}: say it as in --header 'Authorization: Bearer …'")
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+def _fetched(url: str, headers: dict[str, str]) -> str:
+    request = urllib.request.Request(url, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=_SECONDS) as response:
+            return str(response.read(_MOST_BYTES).decode("utf-8", "replace"))
+    except urllib.error.HTTPError as error:
+        with error:
+            hint = {
+                401: "; give --header 'Authorization: …'",
+                404: "; was the server run with --metrics?",
+            }.get(error.code, "")
+            raise NoMetrics(f"{url} answers with {error.code} {error.reason}{hint}") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        raise NoMetrics(f"{url} cannot be reached: {reason}") from None
+
+
+# Reading
+
+
+class _Sample(NamedTuple):
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+def _samples(text: str) -> Iterator[_Sample]:
+    for line in text.splitlines():
+        found = _SAMPLE.fullmatch(line)
+        if found is not None:
+            labels = {name: _unescaped(value) for name, value in _LABEL.findall(found["labels"])}
+            yield _Sample(found["name"], labels, float(found["value"]))
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda found: "\n" if found[1] == "n" else found[1], text)
+
+
+def read(text: str) -> list[Page]:
+    """The metrics of each server.
+
+    Raises:
+        NoMetrics: there are none of ours in it.
+    """
+    if "# TYPE toolhaft_calls_total counter" not in text:
+        raise NoMetrics("what is there are no metrics of toolhaft")
+    found: dict[tuple[tuple[str, str], ...], tuple[dict[Key, dict[str, Any]], dict[str, int]]] = {}
+    for name, labels, value in _samples(text):
+        whose = tuple((key, labels[key]) for key in ("server", "path", "worker") if key in labels)
+        measured, notices = found.setdefault(whose, ({}, {}))
+        method = labels.get("method", "")
+        if name == "toolhaft_notifications_total":
+            notices[method] = int(value)
+            continue
+        fields = measured.setdefault((method, labels.get("name")), {})
+        _take(fields, name, labels, value)
+    return [
+        Page(
+            dict(whose),
+            {key: _measured(fields) for key, fields in measured.items()},
+            notices,
+        )
+        for whose, (measured, notices) in found.items()
+    ]
+
+
+def _take(fields: dict[str, Any], name: str, labels: dict[str, str], value: float) -> None:
+    if name == "toolhaft_calls_total":
+        for field in ("calls", *_OUTCOMES.get(labels.get("outcome", ""), ())):
+            fields[field] = fields.get(field, 0) + int(value)
+    elif name == "toolhaft_calls_in_flight":
+        fields["in_flight"] = int(value)
+    elif name.endswith("_sum"):
+        fields["seconds"] = value
+    elif name.endswith("_bucket"):
+        fields.setdefault("so_far", []).append(int(value))
+
+
+def _measured(fields: dict[str, Any]) -> Measured:
+    so_far: list[int] = fields.pop("so_far", [])
+    if len(so_far) != len(BOUNDS) + 1:  # none, or of another version
+        return Measured(**fields)
+    steps = zip(so_far, [0, *so_far], strict=False)
+    return Measured(**fields, buckets=tuple(now - before for now, before in steps))
+
+
+# Writing
+
+
+def _as_tables(pages: list[Page]) -> str:
+    if not pages:
+        return "nothing was called yet\n"
+    return "\n".join(
+        f"{', '.join(f'{name} {value}' for name, value in page.labels.items())}\n\n"
+        f"{table(page.measured, page.notices)}"
+        for page in pages
+    )
+
+
+def _as_json(pages: list[Page]) -> str:
+    shown = [
+        {
+            **page.labels,
+            "requests": [
+                {"method": method, **({} if name is None else {"name": name}), **_numbers(each)}
+                for (method, name), each in page.measured.items()
+            ],
+            "notifications": dict(page.notices),
+        }
+        for page in pages
+    ]
+    return msgspec.json.format(msgspec.json.encode(shown), indent=2).decode() + "\n"
+
+
+def _numbers(each: Measured) -> dict[str, Any]:
+    return {
+        **msgspec.structs.asdict(each),
+        "buckets": dict(zip(_BOUNDS, each.buckets, strict=True)),
+    }
+
+
+_BOUNDS = [*map(repr, BOUNDS), "+Inf"]

@@ -1,0 +1,59 @@
+"""`toolhaft uninstall CLIENT… NAME`: take a server out of the configuration of clients."""
+
+import argparse
+
+from .installing.changing import (
+    CANNOT_CHANGE,
+    WRONG_COMMAND,
+    WrongWords,
+    carry_out,
+    clients_of,
+    failed,
+    worked_out,
+)
+from .installing.clients import CLIENTS, Client
+from .installing.places import Machine, this_machine
+from .installing.splicing import Unclear
+from .installing.steps import Desk, Step
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Work out all changes, then make them; or show them."""
+    machine = this_machine()
+    try:
+        if not options.words or options.words[-1] in CLIENTS:
+            raise WrongWords("name the entry after the clients, as in toolhaft uninstall zed notes")
+        *words, name = options.words
+        desk = Desk(machine)
+        clients = _clients(desk, words, machine, options)
+
+        def work(desk: Desk, client: Client) -> Step:
+            return desk.uninstall(
+                client, name, scope=options.scope, via=options.via, force=options.force
+            )
+
+        carry_out(desk, worked_out(desk, clients, options.scope, work), dry_run=options.dry_run)
+    except WrongWords as error:
+        return failed(WRONG_COMMAND, str(error))
+    except Unclear as error:
+        return failed(CANNOT_CHANGE, str(error))
+    return 0
+
+
+def _clients(
+    desk: Desk, words: list[str], machine: Machine, options: argparse.Namespace
+) -> list[Client]:
+    """The clients that are named; all of them are those that have the entry."""
+    clients = clients_of(words, machine, all_of_them=options.all)
+    if not options.all:
+        return clients
+    name = options.words[-1]
+    holding = [
+        client
+        for client in clients
+        if (options.scope == "user" or client.project)
+        and name in desk.see(client, options.scope).entries
+    ]
+    if not holding:
+        raise Unclear(f"no client has an entry {name!r}")
+    return holding

@@ -1,0 +1,1 @@
+"""What speaks to servers: one conversation, over whichever transport. For the edges."""

@@ -1,0 +1,216 @@
+"""Streamable HTTP, from the client's side: a POST for each message, a GET to hear the rest."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from .envelope import VERSION
+from .events import events
+from .exchanges import Exchanges, Response
+from .failures import BadAnswer, Refused, ServerGone
+from .headers import mirrors, routing
+from .shapes import as_list, as_object, parsed
+from .transport import Hear, Lost
+
+Json: TypeAlias = dict[str, Any]
+
+_STREAM = "text/event-stream"
+_ACCEPT = f"application/json, {_STREAM}"
+_SHOWN = 300
+_SECONDS_TO_COME_BACK = 1.0
+
+
+class Http:
+    """One client of an endpoint: in a session, or in none."""
+
+    said = ""
+
+    def __init__(self, exchanges: Exchanges, headers: Mapping[str, str]) -> None:
+        self._exchanges = exchanges
+        self._headers = {name.lower(): value for name, value in headers.items()}
+        self._session: str | None = None
+        self._version: str | None = None
+        self._schemas: dict[Any, Json] = {}
+        self._tasks: dict[asyncio.Task[None], Any] = {}
+        self._ears: asyncio.Task[None] | None = None
+
+    async def open(self, hear: Hear, lost: Lost) -> None:
+        self._hear, self._lost = hear, lost
+        await self._exchanges.open()
+
+    async def send(self, frame: bytes, message: Any) -> None:
+        request = as_object(message) or {}
+        if "method" not in request or "id" not in request:
+            await self._post(frame, message, None)
+            return
+        task = asyncio.create_task(self._post(frame, message, request["id"]))
+        self._tasks[task] = request["id"]
+        task.add_done_callback(self._done)
+
+    def agreed(self, version: str) -> None:
+        self._version = version
+
+    def drop(self, id_: Any) -> bool:
+        """Without a handshake, closing the stream of a request is how it is cancelled."""
+        if self._version is not None:
+            return False
+        for task, id_of in self._tasks.items():
+            if type(id_of) is type(id_) and id_of == id_:
+                task.cancel()
+        return True
+
+    async def listen(self) -> None:
+        if self._version is None or self._ears is not None:
+            return
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ears = asyncio.create_task(self._overhear(begun))
+        await asyncio.wait({begun, self._ears}, return_when=asyncio.FIRST_COMPLETED)
+        if self._ears.done():
+            self._ears.result()
+
+    def leave(self) -> None: ...
+
+    async def close(self) -> None:
+        tasks = [*self._tasks, *filter(None, [self._ears])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._session is not None:
+            with suppress(ServerGone):
+                async with self._exchanges.request("DELETE", self._fields({}), b"") as response:
+                    await response.read()
+        await self._exchanges.close()
+
+    # One request
+
+    async def _post(self, frame: bytes, message: Any, id_: Any) -> None:
+        fields = self._fields(
+            {"content-type": "application/json", "accept": _ACCEPT, **self._routing(message)}
+        )
+        place = _Place()
+        async with self._exchanges.request("POST", fields, frame) as response:
+            if "mcp-session-id" in response.headers:
+                self._session = response.headers["mcp-session-id"]
+            if response.headers.get("content-type", "").startswith(_STREAM):
+                is_answered = await self._hear_answer(response, place)
+            else:
+                await self._hear_whole(response, id_)
+                is_answered = True
+        if not is_answered and id_ is not None and not await self._come_back(place):
+            raise ServerGone(f"{self._exchanges.name} has ended the stream without an answer")
+
+    async def _hear_whole(self, response: Response, id_: Any) -> None:
+        body, name = await response.read(), self._exchanges.name
+        answer = _message(body)
+        if answer is not None and (response.status < 400 or "error" in answer):
+            if id_ is not None and answer.get("id") is None:
+                # An error that does not say to what can only be meant for this.
+                body = json.dumps({**answer, "id": id_}).encode()
+            self._take(body)
+        elif response.status >= 400:
+            shown = body[:_SHOWN].decode("utf-8", "replace")
+            raise Refused(f"{name} answers with {response.status}: {shown}", response.status)
+        elif body.strip():
+            raise BadAnswer(f"{name} answers with no message: {body[:_SHOWN]!r}")
+        elif id_ is not None:
+            raise BadAnswer(f"{name} answers a request with nothing")
+
+    async def _hear_answer(self, response: Response, place: "_Place") -> bool:
+        """Hear a stream up to its answer; False if it ends before."""
+        async for data in self._messages(response, place):
+            message = self._take(data)
+            if message is not None and "method" not in message:
+                return True
+        return False
+
+    async def _messages(self, response: Response, place: "_Place") -> AsyncIterator[bytes]:
+        async for event in events(response.body):
+            if event.id is not None:
+                place.id = event.id
+            if event.retry is not None:
+                place.seconds = event.retry / 1000
+            if event.data:
+                yield event.data.encode()
+
+    async def _come_back(self, place: "_Place") -> bool:
+        """A server of 2025-11-25 may close a stream before its answer, and expects us again."""
+        is_answered = False
+        while place.id is not None and not is_answered:
+            await asyncio.sleep(place.seconds)
+            fields = self._fields({"accept": _STREAM, "last-event-id": place.id})
+            async with self._exchanges.request("GET", fields, b"") as response:
+                if response.status != 200:
+                    await self._hear_whole(response, None)
+                is_answered = await self._hear_answer(response, place)
+        return is_answered
+
+    async def _overhear(self, begun: "asyncio.Future[None]") -> None:
+        """What belongs to no request."""
+        place = _Place()
+        while True:
+            seen = {} if place.id is None else {"last-event-id": place.id}
+            fields = self._fields({"accept": _STREAM, **seen})
+            async with self._exchanges.request("GET", fields, b"") as response:
+                if response.status != 200:  # 405: it has nothing to tell
+                    return
+                if not begun.done():
+                    begun.set_result(None)
+                async for data in self._messages(response, place):
+                    self._take(data)
+            if place.id is None:
+                return
+            await asyncio.sleep(place.seconds)
+
+    def _take(self, data: bytes) -> Json | None:
+        """Hear a message; from lists of tools, learn what headers have to repeat."""
+        message = _message(data)
+        result = as_object((message or {}).get("result")) or {}
+        for tool in map(as_object, as_list(result.get("tools")) or []):
+            if tool is not None and (schema := as_object(tool.get("inputSchema"))) is not None:
+                self._schemas[tool.get("name")] = schema
+        self._hear(data)
+        return message
+
+    # Headers
+
+    def _fields(self, more: Mapping[str, str]) -> dict[str, str]:
+        fields = dict(more)
+        if self._session is not None:
+            fields["mcp-session-id"] = self._session
+        if self._version is not None and "mcp-protocol-version" not in fields:
+            fields["mcp-protocol-version"] = self._version
+        return {**fields, **self._headers}
+
+    def _routing(self, message: Any) -> dict[str, str]:
+        request = as_object(message) or {}
+        params = as_object(request.get("params")) or {}
+        if VERSION not in (as_object(params.get("_meta")) or {}):
+            return {}
+        schema = self._schemas.get(params.get("name"), {})
+        return {**routing(request), **dict(mirrors(schema, params.get("arguments")))}
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        id_ = self._tasks.pop(task)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            self._lost(id_, error if isinstance(error, Exception) else ServerGone(repr(error)))
+
+
+class _Place(Struct):
+    """Where a stream was left, and when to come back."""
+
+    id: str | None = None
+    seconds: float = _SECONDS_TO_COME_BACK
+
+
+def _message(body: bytes) -> Json | None:
+    try:
+        return as_object(parsed(body))
+    except ValueError:
+        return None

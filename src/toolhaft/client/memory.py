@@ -1,0 +1,45 @@
+"""A server in the same process: real frames, without a pipe between."""
+
+import asyncio
+import contextlib
+from typing import Any
+
+from ..runtime.connection import Connection
+from ..runtime.service import Service, connected
+from .transport import Hear, Lost
+
+
+class InMemory:
+    """One connection to a server, within its lifespan."""
+
+    said = ""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._block = contextlib.AsyncExitStack()
+        self._connection: Connection | None = None
+
+    async def open(self, hear: Hear, lost: Lost) -> None:
+        loop = asyncio.get_running_loop()
+
+        def take(frame: bytes) -> None:  # from any thread
+            loop.call_soon_threadsafe(hear, frame)
+
+        entered = self._block.enter_async_context(connected(self._service, take))
+        self._connection = await entered
+
+    async def send(self, frame: bytes, message: Any) -> None:
+        assert self._connection is not None, "it is opened first"
+        self._connection.receive(frame)
+
+    def agreed(self, version: str) -> None: ...
+
+    def drop(self, id_: Any) -> bool:
+        return False
+
+    async def listen(self) -> None: ...
+
+    def leave(self) -> None: ...
+
+    async def close(self) -> None:
+        await self._block.aclose()

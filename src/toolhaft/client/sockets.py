@@ -1,0 +1,99 @@
+"""HTTP/1.1 over a connection of its own for each request: as much as a client for tests needs.
+
+No proxies, no redirects, no connections kept for later; in exchange nothing has to be installed.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from urllib.parse import urlsplit
+
+from .exchanges import Response
+from .failures import BadAnswer, ServerGone
+
+_LIMIT = 2**26
+_CHUNK = 65536
+
+
+class Sockets:
+    """A URL: `http://`, `https://`."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or parts.hostname is None:
+            raise ValueError(f"{url!r} is no URL of a server; one begins with http:// or https://")
+        self.name = url
+        self._host = parts.hostname
+        self._tls = parts.scheme == "https"
+        self._port = parts.port if parts.port is not None else 443 if self._tls else 80
+        self._authority = parts.netloc.rpartition("@")[2]
+        self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    @contextlib.asynccontextmanager
+    async def request(
+        self, verb: str, headers: Mapping[str, str], body: bytes
+    ) -> AsyncGenerator[Response]:
+        """One request."""
+        try:
+            reader, writer = await asyncio.open_connection(
+                self._host, self._port, ssl=self._tls or None, limit=_LIMIT
+            )
+        except OSError as error:
+            raise ServerGone(f"{self.name} cannot be reached: {error}") from error
+        try:
+            writer.write(self._head(verb, headers, body) + body)
+            await writer.drain()
+            yield await self._response(reader)
+        except (ConnectionError, asyncio.IncompleteReadError, EOFError) as error:
+            if isinstance(error, ServerGone):
+                raise
+            raise ServerGone(f"{self.name} has hung up: {error}") from error
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    def _head(self, verb: str, headers: Mapping[str, str], body: bytes) -> bytes:
+        fields = {"host": self._authority, "connection": "close", **headers}
+        if body:
+            fields["content-length"] = str(len(body))
+        for name, value in fields.items():
+            if any(sign in name + value for sign in "\r\n\0"):
+                raise ValueError(f"a header cannot hold a line break: {name}: {value!r}")
+        lines = [f"{verb} {self._target} HTTP/1.1", *(f"{k}: {v}" for k, v in fields.items())]
+        return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+    async def _response(self, reader: asyncio.StreamReader) -> Response:
+        status = 100
+        headers: dict[str, str] = {}
+        while 100 <= status < 200:  # these come before the real one
+            head = await reader.readuntil(b"\r\n\r\n")
+            first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
+            try:
+                status = int(first.split(" ")[1])
+            except (IndexError, ValueError):
+                raise BadAnswer(f"{self.name} does not speak HTTP: {first!r:.200}") from None
+            pairs = (line.partition(":") for line in lines)
+            headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        return Response(status, headers, _body(reader, status, headers))
+
+
+async def _body(
+    reader: asyncio.StreamReader, status: int, headers: Mapping[str, str]
+) -> AsyncIterator[bytes]:
+    if status in (204, 304):
+        return
+    if headers.get("transfer-encoding", "").lower().endswith("chunked"):
+        while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
+            yield await reader.readexactly(size)
+            await reader.readexactly(2)
+    elif "content-length" in headers:
+        if length := int(headers["content-length"]):
+            yield await reader.readexactly(length)
+    else:
+        while data := await reader.read(_CHUNK):
+            yield data

@@ -1,0 +1,260 @@
+"""The headers of a request.
+
+A client sends the same headers in the same order each time, some of them with other values. So
+where each of them stands is looked up by the names of all, at once, and not one by one.
+"""
+
+import binascii
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
+
+from msgspec import UNSET, Struct
+
+from ..errors import HeaderMismatch
+from ..patterns import pattern
+from ..types.wire import RequestMeta
+from .revisions import DEFAULT_HANDSHAKE, REVISIONS, Revision
+
+VERSION: Final = b"mcp-protocol-version"
+SESSION: Final = b"mcp-session-id"
+METHOD: Final = b"mcp-method"
+NAME: Final = b"mcp-name"
+LAST_EVENT: Final = b"last-event-id"
+MOST_HEADERS: Final = 100
+LONGEST_HEADERS: Final = 32 * 1024
+# Whether a message may be posted depends on these, and on its length.
+_JUDGED: Final = (
+    b"host", b"origin", b"content-type", b"accept", b"content-encoding", b"transfer-encoding",
+)  # fmt: skip
+# What `Mcp-Name` repeats, by method.
+_NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_PLAIN = pattern(r"[A-Za-z0-9_./:-]+")
+_VISIBLE = pattern(r"[\x20-\x7e\t]*")
+_SENTINEL = ("=?base64?", "?=")
+
+Fields = list[tuple[bytes, bytes]]
+# Those of the headers in their order, and then None.
+Values: TypeAlias = tuple[bytes | None, ...]
+_Names: TypeAlias = tuple[bytes, ...]
+
+_MOST_LAYOUTS: Final = 200
+_LONGEST_LAYOUT: Final = 2000
+
+
+class _Layout(Struct, frozen=True, kw_only=True):
+    """Where among the values of a request those stand that decide what becomes of it; where None
+    is, if they are not there."""
+
+    # Names that came more than once.
+    repeated: frozenset[bytes]
+    # The length of all names together.
+    size: int
+    length: int
+    version: int
+    session: int
+    method: int
+    name: int
+    # Gives the values that decide whether a message may be posted.
+    judged: Callable[[Values], Any]
+
+
+# Those that were seen lately.
+_layouts: Final[dict[_Names, _Layout]] = {}
+
+
+def _lay_out(names: _Names) -> _Layout:
+    places = {name: place for place, name in enumerate(names)}
+    wanted = (b"content-length", VERSION, SESSION, METHOD, NAME)
+    length, version, session, method, name = (places.get(each, -1) for each in wanted)
+    size = len(b"".join(names))
+    layout = _Layout(
+        repeated=_NONE if len(places) == len(names) else _twice(names),
+        size=size,
+        length=length,
+        version=version,
+        session=session,
+        method=method,
+        name=name,
+        judged=itemgetter(*(places.get(name, -1) for name in _JUDGED)),
+    )
+    if size <= _LONGEST_LAYOUT and len(names) <= MOST_HEADERS:
+        if len(_layouts) >= _MOST_LAYOUTS:
+            _layouts.clear()  # who is still there is soon known again
+        _layouts[names] = layout
+    return layout
+
+
+def _twice(names: _Names) -> frozenset[bytes]:
+    seen: set[bytes] = set()
+    twice: set[bytes] = set()
+    for name in names:
+        (twice if name in seen else seen).add(name)
+    return frozenset(twice)
+
+
+class Head(Mapping[str, str]):
+    """The headers of a request, by name in whatever case, without blanks around their values."""
+
+    __slots__ = (
+        "_raw",
+        "fields",
+        "fits",
+        "layout",
+        "repeated",
+        "revision",
+        "sent",
+        "size",
+        "stateless",
+        "welcome",
+    )
+
+    def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
+        if type(fields) is not list:
+            fields = list(fields)
+        # Servers give the names in lower case.
+        names, values = zip(*fields) if fields else _EMPTY  # noqa: B905 - they are pairs
+        layout = _layouts.get(names) or _lay_out(names)
+        # How long they are, and are that no more than anybody needs?
+        self.size = size = layout.size + len(b"".join(values))
+        self.fits = size <= LONGEST_HEADERS and len(names) <= MOST_HEADERS
+        # Those that came more than once.
+        self.repeated = layout.repeated
+        if layout.repeated:
+            fields = _joined(fields)
+            names, values = zip(*fields, strict=True)
+            layout = _lay_out(names)
+        self.fields = fields
+        self._raw: dict[bytes, bytes] | None = None
+        self.layout = layout
+        self.sent: Values = (*values, None)
+        # The revision that the header names, or that silence stands for; None is one that nobody
+        # knows. And does the request say by that that it belongs to the era without a handshake? A
+        # version that nobody knows is newer than us, and so are its rules.
+        version = self.sent[layout.version]
+        self.revision, self.stateless = _REVISIONS.get(version) or _named(version)
+        # Is it known that a message with this head is let in? See `Regulars`.
+        self.welcome = False
+
+    @property
+    def raw(self) -> dict[bytes, bytes]:
+        """By their names in lower case, as they came."""
+        if self._raw is None:
+            self._raw = dict(self.fields)
+        return self._raw
+
+    def __getitem__(self, name: str) -> str:
+        return self.raw[name.encode("latin-1", "replace").lower()].decode("latin-1").strip(" \t")
+
+    def __iter__(self) -> Iterator[str]:
+        return (name.decode("latin-1") for name in self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def text(self, name: bytes) -> str | None:
+        """A header by its name in lower case, if it is there."""
+        value = self.raw.get(name)
+        return None if value is None else value.decode("latin-1").strip(" \t")
+
+    @property
+    def session(self) -> bytes | None:
+        """Which session the client names."""
+        return self.sent[self.layout.session]
+
+    def needs_envelope(self, method: str) -> bool:
+        """Must the body say who asks? A handshake with a client that is newer than us need not."""
+        revision = self.revision
+        return method != "initialize" if revision is None else not revision.handshake
+
+    # What the body is compared with
+
+    def check_version(self, meta: RequestMeta) -> None:
+        """The version in the body and the one in the header are the same.
+
+        Raises:
+            HeaderMismatch: they are not; the body is complete, else it would be told so first.
+        """
+        revision = self.revision
+        if revision is not None and revision.date == meta.version and self.layout.version >= 0:
+            return
+        if meta.capabilities is not UNSET and self.text(VERSION) != meta.version:
+            raise HeaderMismatch("MCP-Protocol-Version", self.text(VERSION), str(meta.version))
+
+    def check_route(self, method: str, params: object) -> None:
+        """The headers by which requests are routed say what the body says.
+
+        Raises:
+            HeaderMismatch: one of them does not.
+        """
+        sent, layout = self.sent, self.layout
+        if sent[layout.method] != method.encode() and self.text(METHOD) != method:
+            raise HeaderMismatch("Mcp-Method", self.text(METHOD), method)
+        member = _NAMED.get(method)
+        if member is None or params is None:
+            return
+        name: str = getattr(params, member)
+        if sent[layout.name] != name.encode() or not _is_plain(name):
+            compare("Mcp-Name", self.text(NAME), name)
+
+
+_NONE: Final[frozenset[bytes]] = frozenset()
+_EMPTY: Final[tuple[_Names, _Names]] = ((), ())
+# With whether it is of the era without a handshake.
+_Claimed: TypeAlias = tuple[Revision | None, bool]
+_REVISIONS: Final[dict[bytes | None, _Claimed]] = {
+    None: (DEFAULT_HANDSHAKE, False),
+    **{date.encode(): (known, not known.handshake) for date, known in REVISIONS.items()},
+}
+
+
+def _named(version: bytes | None) -> _Claimed:
+    return _REVISIONS.get((version or b"").strip(b" \t"), (None, True))
+
+
+def _joined(fields: Fields) -> Fields:
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in fields:
+        values.setdefault(name, []).append(value)
+    return [(name, b", ".join(each)) for name, each in values.items()]
+
+
+def _is_plain(name: str) -> bool:
+    """Does it stand in a header as it is? Most names do."""
+    return (name.isidentifier() and name.isascii()) or _PLAIN.fullmatch(name) is not None
+
+
+def compare(name: str, sent: str | None, expected: str) -> None:
+    """A header beside the text that it repeats.
+
+    Raises:
+        HeaderMismatch: it is missing, or says something else.
+    """
+    try:
+        if sent is not None and decoded(sent) == expected:
+            return
+    except ValueError as error:
+        raise HeaderMismatch(name, sent, expected, str(error)) from None
+    raise HeaderMismatch(name, sent, expected)
+
+
+def decoded(value: str) -> str:
+    """A header's value: as it is, or out of Base64 if it is marked so.
+
+    Raises:
+        ValueError: it is marked so, and is not Base64 of UTF-8 in its one right form.
+    """
+    first, last = _SENTINEL
+    if not _VISIBLE.fullmatch(value):
+        raise ValueError("has characters that no header may have")
+    if not (value.startswith(first) and value.endswith(last) and len(value) >= len(first + last)):
+        return value
+    encoded = value[len(first) : -len(last)].encode()
+    try:
+        data = binascii.a2b_base64(encoded, strict_mode=True)
+        text = data.decode()
+    except (binascii.Error, UnicodeDecodeError):
+        raise ValueError("is not Base64 of UTF-8") from None
+    if binascii.b2a_base64(data, newline=False) != encoded:
+        raise ValueError("is not Base64 in its one right form")
+    return text

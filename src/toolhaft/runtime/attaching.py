@@ -1,0 +1,318 @@
+"""Serves a living process: on a socket in the file system, from a thread and a loop of its own.
+
+The process goes on with whatever it does. Each bridge that connects is a client with a connection
+and a session of its own; all of them are served on one loop. What a bridge says first, and what it
+is answered, is told in `toolhaft_bridge.places`.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from toolhaft_bridge.places import VERSION, peer_of
+
+from ..errors import clipped
+from ..protocol.ports import Place
+from . import descriptors
+from .ears import Loop
+from .endurance import run_to_the_end
+from .guest import Hook, Hooks, Refused, converse, named
+from .hearing import ManyEars
+from .service import Service
+from .sockets import Taken, UnixSocket
+
+log = logging.getLogger(__name__)
+
+# How long whoever connects may take to say what it wants, and how long that may be.
+_PATIENCE: Final = 10.0
+_LONGEST: Final = 65536
+_MOST_CLIENTS: Final = 1000
+# After the system had nothing left to accept a client with.
+_A_WHILE: Final = 0.5
+_A_MOMENT: Final = 0.05
+
+
+class Preamble(msgspec.Struct):
+    """What a bridge says first."""
+
+    toolhaft: int
+    ask: str
+    init: str | None = None
+    stop: str | None = None
+
+
+def unix_socket(path: str, name: str | None) -> UnixSocket:
+    """A socket of ours. Two processes that come at the same time do not remove each other's.
+
+    Raises:
+        OSError: somebody else listens there.
+    """
+    directory = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        return UnixSocket(path)
+    except Taken:
+        if name is None:
+            raise
+        raise OSError(
+            f"a process is attached as {name!r} already; detach it, or attach this one by another "
+            f"name, such as name='{name}-{{pid}}', which has the id of the process in it"
+        ) from None
+    finally:
+        os.close(directory)
+
+
+class Host:
+    """The thread that serves, as the process knows it."""
+
+    def __init__(
+        self,
+        service: Service,
+        unix: UnixSocket,
+        *,
+        name: str | None,
+        init: Hook | None,
+        stop: Hook | None,
+        place: Place | None,
+    ) -> None:
+        self._service = service
+        self._unix = unix
+        self._name = name
+        self._init, self._stop = init, stop
+        self._place = place
+        self._hooks = Hooks(service, place)
+        self._since = time.time()
+        self._process = os.getpid()
+        self._loop = Loop(ManyEars())
+        self._over = asyncio.Event()
+        self._clients: dict[asyncio.Task[None], socket.socket] = {}
+        self._served = 0
+        self._thread = threading.Thread(target=self._run, name="toolhaft-attached", daemon=True)
+        # What a bridge can ask for, but for being served, which is more than one line.
+        self._answers: dict[str, Callable[[], dict[str, Any]]] = {"info": self._info}
+        _hosts.add(self)
+        _watch_forks()
+
+    def start(self) -> None:
+        """Serve from now on."""
+        self._thread.start()
+
+    def end(self, *, wait: bool = True) -> None:
+        """Let all clients go, and wait a moment for that. From any thread, also more than once."""
+        if os.getpid() != self._process:
+            return
+        self._unix.remove()
+        with contextlib.suppress(RuntimeError):  # the loop is closed already
+            self._loop.call_soon_threadsafe(self._over.set)
+        if wait and threading.current_thread() is not self._thread:
+            self._thread.join(self._service.limits.shutdown_seconds + 2 * _A_MOMENT)
+
+    @property
+    def is_over(self) -> bool:
+        """Is nobody served any more?"""
+        return not self._thread.is_alive()
+
+    @property
+    def clients(self) -> int:
+        """How many are served."""
+        return self._served
+
+    # On the thread
+
+    def _run(self) -> None:
+        loop = self._loop
+        asyncio.set_event_loop(loop)
+        main = loop.create_task(self._serve())
+        try:
+            run_to_the_end(loop, main)
+        except BaseException as error:
+            log.error("clients of %s are served no more", self._service.name, exc_info=error)
+        finally:
+            self._unix.remove()
+            self._unix.socket.close()
+            for wire in self._clients.values():
+                wire.close()
+            with contextlib.suppress(RuntimeError):  # what cannot be stopped still runs
+                loop.close()
+            _hosts.discard(self)
+
+    async def _serve(self) -> None:
+        lifespan = self._service.lifespan
+        if lifespan is not None:
+            lifespan.join()
+        self._loop.add_reader(self._unix.socket, self._accept)
+        try:
+            await self._over.wait()
+        finally:
+            self._loop.remove_reader(self._unix.socket)
+            self._unix.socket.close()
+            seconds = self._service.limits.shutdown_seconds
+            if self._clients:
+                await asyncio.wait(self._clients, timeout=seconds)
+            for task in self._clients:
+                task.cancel()
+            if lifespan is not None:
+                await lifespan.leave()
+
+    def _accept(self) -> None:
+        try:
+            wire, _ = self._unix.socket.accept()
+        except (BlockingIOError, ConnectionError):
+            return
+        except OSError as error:  # no descriptor is left
+            log.error("a client cannot be accepted: %s", error.strerror)
+            self._loop.remove_reader(self._unix.socket)
+            self._loop.call_later(_A_WHILE, self._accept_again)
+            return
+        wire.setblocking(False)
+        task = self._loop.create_task(self._meet(wire))
+        self._clients[task] = wire
+        task.add_done_callback(self._forget)
+
+    def _accept_again(self) -> None:
+        if not self._over.is_set():
+            self._loop.add_reader(self._unix.socket, self._accept)
+
+    def _forget(self, task: "asyncio.Task[None]") -> None:
+        wire = self._clients.pop(task)
+        wire.close()
+        if not task.cancelled() and task.exception() is not None:
+            log.error("a client was not served", exc_info=task.exception())
+
+    async def _meet(self, wire: socket.socket) -> None:
+        """Hear what somebody wants, and give it."""
+        try:
+            self._check_peer(wire)
+            async with asyncio.timeout(_PATIENCE):
+                line, rest = await self._first_line(wire)
+            if line is None:
+                return
+            wanted = self._understood(line)
+            if wanted.ask == "serve":
+                await self._serve_client(wire, wanted, rest)
+            elif wanted.ask in self._answers:
+                await self._tell(wire, self._answers[wanted.ask]())
+            else:
+                known = ", ".join(["serve", *self._answers])
+                raise Refused(f"it can be asked for {known}, not for {clipped(wanted.ask)!r}")
+        except TimeoutError:
+            log.warning("somebody connected and asked for nothing within %g s", _PATIENCE)
+        except Refused as error:
+            await self._tell(wire, {"error": str(error)})
+        except OSError as error:
+            log.debug("a client has gone: %s", error)
+
+    def _check_peer(self, wire: socket.socket) -> None:
+        user = peer_of(wire)
+        if user is not None and user not in (0, os.getuid()):
+            log.warning("uid %d was turned away: the socket is for uid %d", user, os.getuid())
+            raise Refused(f"it is for uid {os.getuid()} only, and this is uid {user}")
+        if len(self._clients) > _MOST_CLIENTS:
+            raise Refused(f"it serves {_MOST_CLIENTS} clients already, and no more at once")
+
+    async def _first_line(self, wire: socket.socket) -> tuple[bytes | None, bytes]:
+        data = b""
+        while b"\n" not in data:
+            more = await self._loop.sock_recv(wire, _LONGEST)
+            data += more
+            if not more and not data:
+                return None, b""  # somebody only wanted to know whether we live
+            if not more or len(data) > _LONGEST:
+                raise Refused("the first line is how a bridge says what it wants, and none came")
+        line, _, rest = data.partition(b"\n")
+        return line, rest
+
+    def _understood(self, line: bytes) -> Preamble:
+        try:
+            wanted = msgspec.json.decode(line, type=Preamble)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            raise Refused(
+                "the first line is how a bridge says what it wants, and this is none; connect with "
+                "toolhaft attach, which does"
+            ) from None
+        if wanted.toolhaft != VERSION:
+            raise Refused(
+                f"it speaks version {VERSION} with bridges, and this one {wanted.toolhaft}; use "
+                "the same version of toolhaft on both sides"
+            )
+        return wanted
+
+    async def _tell(self, wire: socket.socket, members: dict[str, Any]) -> None:
+        line = msgspec.json.encode({"toolhaft": VERSION, **members}) + b"\n"
+        with contextlib.suppress(OSError, TimeoutError):  # then nobody wants to know
+            async with asyncio.timeout(_PATIENCE):
+                await self._loop.sock_sendall(wire, line)
+
+    def _info(self) -> dict[str, Any]:
+        info = self._service.info
+        return {
+            "name": self._name,
+            "pid": self._process,
+            "server": info.name,
+            "version": info.version,
+            "since": self._since,
+            "clients": self._served,
+            "program": sys.argv[0] if sys.argv else "",
+        }
+
+    async def _serve_client(self, wire: socket.socket, wanted: Preamble, rest: bytes) -> None:
+        around = self._hooks.around
+        async with (
+            around(self._init, self._stop),
+            around(named(wanted.init), named(wanted.stop)),
+        ):
+            await self._tell(wire, {"name": self._name, "pid": self._process})
+            self._served += 1
+            try:
+                await converse(
+                    self._service,
+                    wire,
+                    rest,
+                    loop=self._loop,
+                    place=self._place,
+                    ending=self._over,
+                )
+            finally:
+                self._served -= 1
+
+    # Forks
+
+    def disown(self) -> None:
+        """In a process that was forked off: the socket and the clients are the parent's."""
+        for wire in (self._unix.socket, *self._clients.values()):
+            wire.close()
+        if threading.current_thread().name.startswith("toolhaft-"):
+            # It was a tool that forked. What it returns there is for nobody.
+            descriptors.forked = True
+        else:
+            self._service.lane.begin_anew()
+
+
+_hosts: set[Host] = set()
+# Those of the parent, kept so that nothing of theirs is cleaned up here.
+_disowned: list[Host] = []
+_watched = False
+
+
+def _watch_forks() -> None:
+    global _watched
+    if not _watched:
+        _watched = True
+        os.register_at_fork(after_in_child=_disown_all)
+
+
+def _disown_all() -> None:
+    for host in list(_hosts):
+        host.disown()
+        _disowned.append(host)
+    _hosts.clear()

@@ -1,0 +1,200 @@
+"""One client of a living process: from its first word to its last, with what the program wants done
+before and after."""
+
+import asyncio
+import contextlib
+import importlib
+import inspect
+import logging
+import socket
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from typing import Any, Final, TypeAlias
+
+from ..protocol.framing import Framer
+from ..protocol.ports import Place
+from .ears import Loop
+from .ended import Ended, end_of
+from .hearing import Ear, ManyEars
+from .service import Service, connected
+from .stdio import Input, Output
+
+log = logging.getLogger(__name__)
+
+Hook: TypeAlias = Callable[[], Any]
+
+_A_MOMENT: Final = 0.05
+
+
+class Refused(Exception):
+    """What was asked cannot be had; the message is for a person."""
+
+
+class Hooks:
+    """What is done when a client comes, and when it has gone."""
+
+    def __init__(self, service: Service, place: Place | None) -> None:
+        self._service = service
+        self._place = place
+
+    @contextlib.asynccontextmanager
+    async def around(self, init: Hook | None, stop: Hook | None) -> AsyncGenerator[None]:
+        """Do the one now and the other at the end, whatever happens, and be it that the first has
+        failed: it may have done half of its work.
+
+        Raises:
+            Refused: the first has failed.
+        """
+        try:
+            if init is not None:
+                await self._init(init)
+            yield
+        finally:
+            if stop is not None:
+                await self._stop(stop)
+
+    async def _init(self, hook: Hook) -> None:
+        try:
+            await self._call(hook)
+        except Exception as error:
+            log.error("init %s failed, so a client is not served", _told(hook), exc_info=error)
+            raise Refused(f"init {_told(hook)} failed: {type(error).__name__}: {error}") from None
+
+    async def _stop(self, hook: Hook) -> None:
+        try:
+            await self._call(hook)
+        except Exception as error:
+            log.error("stop %s failed", _told(hook), exc_info=error)
+
+    async def _call(self, hook: Hook) -> None:
+        """Where the functions of the program run."""
+        place = self._place
+        if inspect.iscoroutinefunction(hook):
+            await (hook() if place is None or not place.takes_coroutines else place.run(hook))
+        elif place is not None:
+            await place.call(hook)
+        else:
+            await self._on_thread(hook)
+
+    async def _on_thread(self, hook: Hook) -> None:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Ended] = loop.create_future()
+
+        def work() -> None:
+            try:
+                ended = Ended(hook())
+            except BaseException as error:
+                ended = Ended(error=error if isinstance(error, Exception) else _harmless(error))
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+                loop.call_soon_threadsafe(done.set_result, ended)
+
+        self._service.lane.submit(work)
+        await end_of(done)
+        done.result().value()
+
+
+def named(reference: str | None) -> Hook | None:
+    """The function that a bridge names as `module:function`.
+
+    Raises:
+        Refused: there is none in this process.
+    """
+    if reference is None:
+        return None
+    module, _, path = reference.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise Refused(f"{reference!r} cannot be had here: {why}") from None
+    if not callable(found):
+        raise Refused(f"{reference!r} is no function")
+    hook: Hook = found
+    return hook
+
+
+def _told(hook: Hook) -> str:
+    module = getattr(hook, "__module__", None)
+    name = getattr(hook, "__qualname__", repr(hook))
+    return f"{module}:{name}" if module else name
+
+
+def _harmless(error: BaseException) -> Exception:
+    """SystemExit and its like would end the loop."""
+    return RuntimeError(repr(error))
+
+
+async def converse(
+    service: Service,
+    wire: socket.socket,
+    rest: bytes,
+    *,
+    loop: Loop,
+    place: Place | None,
+    ending: asyncio.Event,
+) -> None:
+    """Serve a client until it has gone, or has said all and got its answers, or the service ends.
+
+    Args:
+        rest: what has come behind the first line.
+    """
+    limits, descriptor = service.limits, wire.fileno()
+    framer = Framer(limits.message_bytes)
+    output = Output(descriptor, framer, limits.waiting_bytes)
+    over, gone = asyncio.Event(), asyncio.Event()
+    assert isinstance(loop.ears, ManyEars)
+    ear = Ear(loop.ears, over.set)
+    try:
+        async with connected(
+            service,
+            output.send,
+            drained=output.drained,
+            throttle=output.throttle,
+            full=output.is_full,
+            place=place,
+        ) as connection:
+            input_ = Input(
+                descriptor,
+                framer,
+                output,
+                connection,
+                ended=over.set,
+                patience=limits.shutdown_seconds,
+            )
+            input_.start(ear)
+            if rest:
+                framer.feed(rest)
+                loop.call_soon(input_.serve)
+            await _first(over.wait(), ending.wait())
+            # The client has said all. As long as it is there, its calls may take their time.
+            ear.ignore()
+            ear.await_end(descriptor, gone.set)
+            connection.driver.closing.set()
+            await _first(gone.wait(), ending.wait(), connection.driver.quiet(None))
+            output.end()
+        await _deliver(output, limits.shutdown_seconds, lambda: gone.is_set() or ending.is_set())
+    finally:
+        ear.ignore()
+        output.close()
+
+
+async def _deliver(output: Output, seconds: float, hurry: Callable[[], bool]) -> None:
+    """Whoever still reads gets everything that was answered."""
+    loop = asyncio.get_running_loop()
+    deadline, taken = loop.time() + seconds, output.taken
+    while not output.empty and loop.time() < deadline:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(output.emptied(), _A_MOMENT)
+        if output.taken != taken and not hurry():
+            deadline, taken = loop.time() + seconds, output.taken
+
+
+async def _first(*waits: Coroutine[Any, Any, Any]) -> None:
+    """Wait until one of these has come."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -1,0 +1,195 @@
+"""Places of a program where functions of its server may run: its own loop, or whatever takes a
+function and calls it, such as the queue of a GUI.
+
+Calls are looked after by the server's loop, which waits here for what becomes of them there.
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from typing import Any, Final
+
+from ..errors import Cancelled, ToolError
+from .ended import Ended, guarded
+
+# How often to look whether there is still somebody who could do the work.
+_OFTEN: Final = 0.25
+
+
+class _Work:
+    """Something that is to be done in another place, and the one who waits for it here."""
+
+    def __init__(self, *, always: bool = False) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._done: asyncio.Future[Ended] = self._loop.create_future()
+        self._lock = threading.Lock()
+        self._begun = False
+        self._dropped = False
+        self._always = always
+        # What stops it; there is nothing for what cannot wait.
+        self.stop: Callable[[], None] | None = None
+
+    def begin(self) -> bool:
+        """There: is it still wanted?"""
+        with self._lock:
+            self._begun = True
+            return not self._dropped
+
+    def end(self, ended: Ended) -> None:
+        """There: it is over."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+            self._loop.call_soon_threadsafe(self._settle, ended)
+
+    def _settle(self, ended: Ended) -> None:
+        if not self._done.done():
+            self._done.set_result(ended)
+
+    async def value(self, is_closed: Callable[[], bool]) -> Any:
+        """Here: what came of it."""
+        cancelled = False
+        while not self._done.done():
+            try:
+                await asyncio.wait([self._done], timeout=_OFTEN)
+            except asyncio.CancelledError:
+                cancelled = True
+                if self._drop():
+                    raise
+            if not self._done.done() and is_closed():
+                if cancelled:
+                    break
+                raise ToolError("the program's event loop is closed, so nothing can run on it")
+        if cancelled:
+            raise asyncio.CancelledError
+        return self._done.result().value()
+
+    def _drop(self) -> bool:
+        """It is not wanted any more. Is there nothing to wait for?"""
+        with self._lock:
+            if not self._begun and not self._always:
+                self._dropped = True
+                return True
+        if self.stop is not None:
+            with contextlib.suppress(RuntimeError):  # closed
+                self.stop()
+        return False
+
+
+class LoopPlace:
+    """The thread of a loop."""
+
+    takes_coroutines = True
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    async def call(self, work: Callable[[], Any], /, *, always: bool = False) -> Any:
+        """See `Place`."""
+        if asyncio.get_running_loop() is self._loop:
+            return work()
+        waiting = _Work(always=always)
+        self._submit(_plain(waiting, work))
+        return await waiting.value(self._loop.is_closed)
+
+    async def run(self, begin: Callable[[], Coroutine[Any, Any, Any]], /) -> Any:
+        """See `Place`."""
+        if asyncio.get_running_loop() is self._loop:
+            return await begin()
+        waiting, stopped = _Work(), False
+
+        def over_there() -> None:
+            if not waiting.begin():
+                return
+            task = self._loop.create_task(guarded(begin()))
+
+            def stop() -> None:
+                nonlocal stopped
+                stopped = True
+                self._loop.call_soon_threadsafe(task.cancel)
+
+            waiting.stop = stop
+            task.add_done_callback(lambda done: waiting.end(_ended(done)))
+
+        self._submit(over_there)
+        try:
+            return await waiting.value(self._loop.is_closed)
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if stopped or (current is not None and current.cancelling()):
+                raise
+            raise ToolError("the program has cancelled this, or ends") from None
+
+    def _submit(self, function: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(function)
+        except RuntimeError:
+            raise ToolError(
+                "the program's event loop is closed, so nothing can run on it"
+            ) from None
+
+
+class CallablePlace:
+    """Wherever a callable takes functions to, one after the other or side by side."""
+
+    takes_coroutines = False
+
+    def __init__(self, submit: Callable[[Callable[[], None]], Any]) -> None:
+        self._submit = submit
+
+    async def call(self, work: Callable[[], Any], /, *, always: bool = False) -> Any:
+        """See `Place`."""
+        waiting = _Work(always=always)
+        try:
+            self._submit(_plain(waiting, work))
+        except Exception as error:
+            raise ToolError(
+                f"the program takes no work any more: {type(error).__name__}: {error}"
+            ) from error
+        return await waiting.value(_never)
+
+    async def run(self, begin: Callable[[], Coroutine[Any, Any, Any]], /) -> Any:
+        """See `Place`; nobody can wait there, so it runs here."""
+        return await begin()
+
+
+def _plain(waiting: _Work, work: Callable[[], Any]) -> Callable[[], None]:
+    enter = copy_context().run
+
+    def over_there() -> None:
+        if not waiting.begin():
+            waiting.end(Ended(error=Cancelled()))
+            return
+        try:
+            waiting.end(Ended(enter(work)))
+        except KeyboardInterrupt as error:
+            waiting.end(Ended(error=error))
+            raise  # that was for the program
+        except BaseException as error:
+            waiting.end(Ended(error=error))
+
+    return over_there
+
+
+def _ended(task: "asyncio.Task[Ended]") -> Ended:
+    return Ended(error=asyncio.CancelledError()) if task.cancelled() else task.result()
+
+
+def _never() -> bool:
+    return False
+
+
+def place_of(run_on: object) -> LoopPlace | CallablePlace:
+    """What an author means by `run_on`.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(run_on, asyncio.AbstractEventLoop):
+        return LoopPlace(run_on)
+    submit = getattr(run_on, "submit", run_on)  # of an executor
+    if callable(submit):
+        return CallablePlace(submit)
+    raise TypeError(
+        f"run_on takes an event loop, or what takes a function and calls it, not {run_on!r}"
+    )

@@ -1,0 +1,328 @@
+"""POST: a message of the client, whose call it is, and how the call begins.
+
+Most messages are calls that are over as soon as they have begun. On their way nothing is made, and
+nobody is asked, for the sake of those that are not.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from itertools import count
+from threading import get_ident
+from typing import Final
+
+from msgspec import UNSET, Raw, UnsetType
+
+from ..errors import HeaderMismatch
+from ..jsonrpc import Decoded, Id, Message, decode
+from ..protocol import calls as events
+from ..protocol.handshake import OPEN, Session
+from ..protocol.head import SESSION, Head
+from ..protocol.http import Refused, SessionMode, refused, status_of
+from ..protocol.limits import Limits
+from ..protocol.peer import Peer
+from .answering import Answering
+from .connection import Array, counted
+from .driver import Driver
+from .line import Line
+from .listening import Listening
+from .patience import Task
+from .pump import enter, leave
+from .reading import TurnedAway, whole
+from .refusals import missing_session, no_session_for, too_busy, unknown_session
+from .relay import Relay
+from .reply import Reply
+from .response import JSON, Receive, Response
+from .running import Running
+from .sessions import Full, Live, Sessions
+
+# After these a session is not what it was; all but the first, of which there may be too many.
+_SPECIAL: Final = frozenset(
+    {
+        "subscriptions/listen",
+        "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
+    }
+)  # fmt: skip
+
+
+class Asked:
+    """One call, or all calls of a batch."""
+
+    __slots__ = ("_driver", "keys", "stateless")
+
+    def __init__(self, driver: Driver, keys: list[object], *, stateless: bool) -> None:
+        self._driver = driver
+        self.keys = keys
+        self.stateless = stateless
+
+    def cancel(self) -> None:
+        """Nobody wants the answer."""
+        for key in self.keys:
+            self._driver.cancel(key)
+
+
+class Posting:
+    """The messages that clients post to one service."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        answering: Answering,
+        listening: Listening,
+        sessions: Sessions,
+        relay: Relay,
+        limits: Limits,
+        *,
+        mode: SessionMode,
+        peer: Callable[[Session], Peer],
+    ) -> None:
+        self._driver = driver
+        self._answering = answering
+        self._listening = listening
+        self._sessions = sessions
+        self._relay = relay
+        self._limits = limits
+        # At hand, since they are needed each time.
+        self._longest = limits.message_bytes
+        self._most = limits.all_calls
+        self._high = limits.waiting_bytes
+        self._calls = driver.calls
+        self._peer = peer
+        self._is_stateful = mode == "stateful"
+        self._has_sessions = mode != "stateless"
+        # Whoever says in each request who it is can share one peer with everybody else.
+        self._anybody = peer(Session())
+        self._loop = asyncio.get_running_loop()
+        self._thread = get_ident()
+        self._keys = count()
+
+    async def serve(
+        self, head: Head, principal: str | None, response: Response, receive: Receive
+    ) -> None:
+        """Answer a message whose head is as it should be.
+
+        Raises:
+            TurnedAway: it cannot be taken now, or not in this way.
+            ClientIsGone: nobody sends the rest of it.
+        """
+        message = await receive()
+        body: bytes = message.get("body", b"")
+        if message.get("more_body") or len(body) > self._longest or not body:
+            came = response.patient(self._limits.body_seconds)
+            body = await whole(message, receive, self._longest, came)
+        decoded = decode(body)
+        opens = type(decoded) is Message and decoded.method == "initialize"
+        live: Live | None = None
+        if head.stateless and not opens:
+            if self._is_stateful:
+                raise TurnedAway(no_session_for(head, _id(decoded)))
+            peer = self._anybody
+        else:
+            live, peer = self._at_hand(head, principal) or await self._whom(
+                head, decoded, principal, opens=opens
+            )
+        event = peer.take(decoded, principal, head)
+        if type(event) is not Running:
+            await self._other(event, body, live, head, response, receive)
+            return
+        if live is not None or event.method in _SPECIAL or len(self._calls) >= self._most:
+            self._check(event, live)
+        reply = Reply(self._loop, self._thread, self._high)
+        self._start(event, live, head, reply, response.task)
+        frame = reply.final
+        if (
+            frame is None
+            or reply.error is not None
+            or reply.frames
+            or opens
+            or (live is not None and live.session.changed)
+        ):
+            await self._go_on(event, peer, live, reply, response, receive)
+            return
+        # `Response.json`, written out: nearly all answers are given here.
+        response.begun = response.ended = True
+        headers = [JSON, (b"content-length", b"%d" % len(frame)), *response.headers]
+        await response.send({"type": "http.response.start", "status": 200, "headers": headers})
+        await response.send({"type": "http.response.body", "body": frame})
+
+    # Whose message it is, in the era of sessions
+
+    def _at_hand(self, head: Head, principal: str | None) -> tuple[Live, Peer] | None:
+        """A session that is in use here, which is what most messages belong to."""
+        id_ = head.session
+        if id_ is None or not self._has_sessions:
+            return None
+        live = self._sessions.here(id_.decode("latin-1"), principal)
+        return None if live is None else (live, live.peer)
+
+    async def _whom(
+        self, head: Head, decoded: Decoded | list[Raw], principal: str | None, *, opens: bool
+    ) -> tuple[Live | None, Peer]:
+        id_ = head.text(SESSION)
+        if id_ is not None and self._has_sessions:
+            await self._relay.open()
+            live = await self._sessions.find(id_, principal)
+            if live is not None:
+                return live, live.peer
+            if not opens:
+                raise TurnedAway(unknown_session(_id(decoded)))
+        elif self._is_stateful and not opens:
+            # One that claims to be of the other era is told what is wrong with that.
+            event = self._anybody.take(decoded, principal, head)
+            if isinstance(event, events.Reply) and isinstance(event.error, HeaderMismatch):
+                raise TurnedAway(Refused(400, event.frame))
+            raise TurnedAway(missing_session(_id(decoded)))
+        if opens:
+            return None, self._peer(Session())
+        revision = head.revision
+        assert revision is not None, "unknown revisions are of the other era"
+        return None, self._peer(Session.assumed(revision, principal))
+
+    # What is no call
+
+    async def _other(
+        self,
+        event: events.Event,
+        body: bytes,
+        live: Live | None,
+        head: Head,
+        response: Response,
+        receive: Receive,
+    ) -> None:
+        counted(event, self._driver.counter)
+        if isinstance(event, events.Reply):
+            status = status_of(event.error, stateless=head.stateless, by_protocol=True)
+            await response.json(status, event.frame)
+        elif isinstance(event, events.Batch):
+            await self._batch(event, live, head, response, receive)
+        elif isinstance(event, events.Answer) and head.stateless:
+            raise TurnedAway(refused(400, "nothing was asked of you: send requests only"))
+        else:
+            if live is not None and not self.note(event, live):
+                await self._relay.tell(live.id, body)
+            await response.empty(202)
+
+    def note(self, event: events.Event, live: Live) -> bool:
+        """A message that is not answered. Does it concern anything here?"""
+        if isinstance(event, events.Cancel):
+            return self._driver.cancel((live.id, event.id))
+        if isinstance(event, events.Answer):
+            return self._driver.settle(live.session, event)
+        return True
+
+    # Calls
+
+    def _check(self, call: Running, live: Live | None) -> None:
+        """May it begin?
+
+        Raises:
+            TurnedAway: there are too many.
+        """
+        if len(self._calls) >= self._most or (
+            live is not None and live.calls >= self._limits.calls
+        ):
+            self._driver.counter.refused(call.method)
+            raise TurnedAway(too_busy(call.id))
+        if call.method == "subscriptions/listen":
+            self._listening.check_room(call.id)
+        elif live is not None and call.method in _SPECIAL:
+            live.session.changed = True
+
+    def _start(self, call: Running, live: Live | None, head: Head, line: Line, task: Task) -> None:
+        call.headers = head
+        # What tells it from all others, of whatever client.
+        call.key = next(self._keys) if live is None else (live.id, call.id)
+        # At once, and not in a turn of its own.
+        leave(self._loop, task)
+        try:
+            self._driver.start(call, line)
+        finally:
+            enter(self._loop, task)
+
+    async def _go_on(
+        self,
+        call: Running,
+        peer: Peer,
+        live: Live | None,
+        reply: Reply,
+        response: Response,
+        receive: Receive,
+    ) -> None:
+        """Whatever is left to do of a call that has begun."""
+        stateless = not call.caller.revision.handshake
+        if live is None and call.method == "initialize":
+            await self._open(peer, reply, response)
+        elif reply.over:
+            await self._answering.at_once(reply, response, live, stateless=stateless)
+        else:
+            asked = Asked(self._driver, [call.key], stateless=stateless)
+            listens = call.method == "subscriptions/listen"
+            with self._listening.counted() if listens else contextlib.nullcontext():
+                await self._answer(asked, reply, response, receive, live)
+
+    async def _answer(
+        self,
+        asked: Asked,
+        reply: Reply,
+        response: Response,
+        receive: Receive,
+        live: Live | None,
+    ) -> None:
+        if live is not None:
+            live.calls += len(asked.keys)
+        try:
+            await self._answering.answer(asked, reply, response, receive, live)
+        finally:
+            if live is not None:
+                live.calls -= len(asked.keys)
+
+    async def _open(self, peer: Peer, reply: Reply, response: Response) -> None:
+        """The answer to `initialize`, and a session if it is a good one."""
+        if not reply.over:
+            response.patience.end(response.task)  # it is not the client that is waited for
+        while not reply.over:
+            reply.take()  # nobody can be told anything yet
+            await reply.changed()
+        if self._has_sessions and peer.session.state == OPEN:
+            await self._relay.open()
+            try:
+                live = await self._sessions.open(peer)
+            except Full:
+                raise TurnedAway(too_busy(UNSET)) from None
+            response.headers.append((SESSION, live.id.encode()))
+        await self._answering.at_once(reply, response, None, stateless=False)
+
+    async def _batch(
+        self,
+        batch: events.Batch,
+        live: Live | None,
+        head: Head,
+        response: Response,
+        receive: Receive,
+    ) -> None:
+        size = sum(isinstance(event, Running) for event in batch.events)
+        if len(self._calls) + size > self._most or (
+            live is not None and live.calls + size > self._limits.calls
+        ):
+            raise TurnedAway(too_busy(UNSET))
+        reply = Reply(self._loop, self._thread, self._high)
+        array = Array(len(batch.events), reply)
+        asked = Asked(self._driver, [], stateless=False)
+        for event in batch.events:
+            counted(event, self._driver.counter)
+            if isinstance(event, Running):
+                self._start(event, live, head, array, response.task)
+                asked.keys.append(event.key)
+            elif isinstance(event, events.Reply):
+                array.answer(event.frame, event.error)
+            else:
+                if live is not None:
+                    self.note(event, live)
+                array.answer(None, None)
+        await self._answer(asked, reply, response, receive, live)
+        if live is not None:
+            await self._sessions.save(live)
+
+
+def _id(decoded: Decoded | list[Raw]) -> Id | UnsetType:
+    return UNSET if isinstance(decoded, list) else decoded.id

@@ -1,0 +1,222 @@
+"""A call in progress: what its handler can do, wherever it runs, until the answer is given.
+
+Most calls run on the driver's loop or on a tool thread. One that has a place runs where the program
+wants it to; from there it comes back to the driver's loop for whatever has to wait.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from concurrent.futures import CancelledError
+from typing import Any, Final, Protocol
+
+from ..errors import Cancelled, Suspension, ToolError
+from ..protocol.calls import Blocking, Call, Outcome, Result
+from ..protocol.peer import notice
+from ..protocol.ports import Place
+from ..protocol.questions import Questions
+from ..types.wire import Wire
+from .asking import Asking, Host, own_time
+from .ended import Ended, end_of
+from .line import Line
+
+RESULT: Final = (Wire, bytes)
+
+
+class Driving(Host, Protocol):
+    """The driver of a call, as the call needs it."""
+
+    @property
+    def is_here(self) -> bool:
+        """Is this the thread of the loop?"""
+        ...
+
+    def soon(self, key: Hashable, action: Callable[[], None], /) -> None:
+        """Do something in the next turn of the loop, and only once for a key."""
+        ...
+
+    def run(self, outcome: Coroutine[Any, Any, Any], /) -> Any:
+        """The outcome of something that runs on the loop, for a thread that waits for it."""
+        ...
+
+    def spawn(self, outcome: Coroutine[Any, Any, Any], /) -> "asyncio.Task[Ended]":
+        """Run something beside its call, which it may outlive."""
+        ...
+
+    async def on_thread(self, running: "Running", outcome: Blocking, /) -> Any:
+        """The value of plain work, for those who wait for it on the loop."""
+        ...
+
+
+class Running(Call, eq=False, kw_only=True):
+    """A call in progress: the `Exchange` that its handler sees."""
+
+    driver: "Driving | None" = None
+    line: Line | None = None
+    # What tells it from all other calls of its driver; by itself, its id.
+    key: Hashable = None
+    # Only a coroutine that had to wait has one.
+    task: "asyncio.Task[None] | None" = None
+    # Only a call that asks its client has one.
+    asking: Asking | None = None
+
+    @property
+    def _driver(self) -> "Driving":
+        assert self.driver is not None, "a call runs on a driver"
+        return self.driver
+
+    def notify(self, method: str, params: Wire) -> None:
+        """Send a notification that belongs to this call. From any thread; never waits."""
+        # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
+        # progress: it "MUST stop after completion".
+        if not self.over and self.line is not None:
+            line = self.line
+            is_here = self._driver.is_here
+            if self.place is not None and not is_here and line.is_full:
+                return  # the program must not wait for a client that does not read
+            line.send(notice(method, params, self.caller.revision))
+            if self.place is None and not is_here:
+                line.throttle()
+
+    def soon(self, key: Hashable, action: Callable[[], None]) -> None:
+        """Do something in a moment, and only once for a key. From any thread."""
+        self._driver.soon((self, key), action)
+
+    def drain(self) -> Awaitable[None]:
+        """Wait until the client has read enough of what was sent."""
+        assert self.line is not None, "a call has a line"
+        if self.place is not None and not self._driver.is_here:
+            return self._hop(self.line.drained())
+        return self.line.drained()
+
+    async def ask(self, questions: Questions) -> dict[str, Any]:
+        """Put questions to the client, all at once, and wait for the answers."""
+        if self._driver.is_here:
+            return await self._asking().ask(questions)
+        if self.place is None:
+            raise RuntimeError("a call asks on the server's own loop; on a thread, use ctx.sync")
+
+        async def on_the_loop() -> dict[str, Any]:
+            return await self._asking().ask(questions)
+
+        answers: dict[str, Any] = await self._hop(on_the_loop())
+        return answers
+
+    async def _hop(self, outcome: Awaitable[Any]) -> Any:
+        """What comes of something on our own loop, for a coroutine on the loop of the program."""
+
+        async def on_the_loop() -> Any:
+            return await outcome
+
+        there = asyncio.run_coroutine_threadsafe(on_the_loop(), self._driver.loop)
+        return await asyncio.wrap_future(there)
+
+    @property
+    def suspended(self) -> bool:
+        """Does it make way, so that its client can be asked?"""
+        return self.asking is not None and self.asking.suspended
+
+    def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
+        """The same for a plain function, which waits on its thread."""
+        _, answers = self._from_thread(lambda asking: asking.ask_for_thread(questions))
+        return dict(answers)
+
+    def _from_thread(self, act: Callable[[Asking], Coroutine[Any, Any, Any]]) -> tuple[Asking, Any]:
+        async def on_the_loop() -> tuple[Asking, Any]:
+            asking = self._asking()
+            return asking, await act(asking)
+
+        if self._driver.is_here:
+            raise RuntimeError(
+                "a function that asks cannot run on the loop: make it async, or register it "
+                "without thread=False"
+            )
+        if self.place is not None and self.place.takes_coroutines:
+            raise RuntimeError(
+                "a plain function on the program's loop cannot wait for an answer: make it async"
+            )
+        try:
+            found: tuple[Asking, Any] = self._driver.run(on_the_loop())
+        except CancelledError:
+            raise (Suspension if self.suspended else Cancelled) from None
+        return found
+
+    async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Do something that is not done again when the call is, and what it gave."""
+        if self._driver.is_here:
+            return await self._asking().step(name, act)
+        asking = self._asking()
+        key, found = await self._hop(asking.begin_step(name))
+        if found is not None:
+            return bytes(found)
+        try:
+            with asking.acting():
+                found = value = await act()
+        finally:
+            await self._hop(asking.end_step(key, found))
+        return value
+
+    def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
+        """The same for a plain function."""
+        asking, (key, found) = self._from_thread(lambda asking: asking.begin_step(name))
+        return asking.act_on_thread(key, act, self._driver.run) if found is None else bytes(found)
+
+    def _asking(self) -> Asking:
+        if self.cancelled:
+            raise Cancelled
+        if self.over:
+            raise RuntimeError("the call is over, and its client cannot be asked any more")
+        if self.asking is None:
+            assert self.line is not None
+            self.asking = Asking(self, self._driver, self.line.send)
+        return self.asking
+
+    def hang_up(self) -> None:
+        """End the connection on which the answer is awaited, not the call."""
+        if self.line is not None and not self.over:
+            self.line.hang_up()
+
+    async def closing(self) -> None:
+        """Wait until the service is about to end."""
+        await self._driver.closing.wait()
+
+    async def settle(self, outcome: Outcome) -> Result:
+        """Wait for an outcome, wherever it is computed."""
+        if isinstance(outcome, Blocking):
+            if self.place is not None:
+                return await self._placed(self.place, outcome)
+            value: Result = await self._driver.on_thread(self, outcome)
+            return value
+        if isinstance(outcome, RESULT):
+            return outcome
+        return await outcome
+
+    async def _placed(self, place: Place, outcome: Blocking) -> Result:
+        if not self._driver.is_here:  # there already
+            value: Result = outcome.work()
+            return value
+
+        def work() -> Any:
+            if (self.cancelled or self.overdue) and not outcome.always:
+                raise Cancelled
+            return outcome.work()
+
+        value = await place.call(work, always=outcome.always)
+        return value
+
+    async def within(
+        self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
+    ) -> Result:
+        """Wait for an outcome, but not for ever."""
+        task = self._driver.spawn(outcome)
+        try:
+            await own_time(task, seconds, lambda: self.asking)
+        except asyncio.CancelledError:
+            task.cancel()
+            await end_of(task)
+            raise
+        if task.done():
+            value: Result = task.result().value()
+            return value
+        self.overdue = True
+        task.cancel()
+        raise ToolError(f"{what} took longer than {seconds:g} s")

@@ -1,0 +1,60 @@
+"""`/metrics`: what the services of an application have counted, for whoever they let in."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias
+
+from ..errors import Unauthorized
+from ..protocol.head import Head
+from ..protocol.http import Refused, refused
+from .endpoint import Endpoint
+from .reading import TurnedAway
+from .response import Response, Scope
+from .service import Service
+
+PATH = "/metrics"
+_VERBS = ("GET", "HEAD")
+
+
+class Counted(Protocol):
+    """A service, and the endpoint that lets requests in."""
+
+    @property
+    def service(self) -> Service: ...
+    def here(self) -> Endpoint: ...
+
+
+# Writes down the metrics of services, by their paths: the text, and what kind of text it is.
+Expose: TypeAlias = Callable[[list[tuple[str, Service]]], tuple[bytes, str]]
+
+
+async def scrape(
+    expose: Expose, counted: Mapping[str, Counted], scope: Scope, response: Response
+) -> None:
+    """Answer with the metrics of every service that lets the request in; of none, if none does."""
+    if scope["method"] not in _VERBS:
+        allow = ", ".join(_VERBS)
+        await response.refuse(refused(405, f"{scope['method']} has no meaning here", allow=allow))
+        return
+    head = Head(scope["headers"])
+    let_in: list[tuple[str, Service]] = []
+    refusals: list[Refused] = []
+    for path, each in counted.items():
+        refusal = await _refusal(each.here(), head, response)
+        if refusal is None:
+            let_in.append((path or "/", each.service))
+        else:
+            refusals.append(refusal)
+    if not let_in and refusals:
+        await response.refuse(refusals[0])
+    else:
+        await response.text(*expose(let_in))
+
+
+async def _refusal(endpoint: Endpoint, head: Head, response: Response) -> Refused | None:
+    try:
+        await endpoint.vouch(head, response)
+    except TurnedAway as away:
+        return away.refused
+    except Unauthorized as error:
+        return refused(401, error, www_authenticate=error.challenge)
+    return None

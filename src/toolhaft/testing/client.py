@@ -1,0 +1,443 @@
+"""`Client`: a client for tests, of every revision, in memory, over stdio or over HTTP."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from types import TracebackType
+from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack
+
+import msgspec
+
+from ..client.asgi import Application, InProcess
+from ..client.conversation import Conversation, Progress, encoded
+from ..client.envelope import ALL_CAPABILITIES
+from ..client.http import Http
+from ..client.memory import InMemory
+from ..client.shapes import as_object, parsed
+from ..client.sockets import Sockets
+from ..client.stdio import Child
+from ..client.transport import Transport
+from ..client.wire import Wire
+from ..errors import HeaderMismatch, McpError
+from ..server import Server
+from ..types.content import ResourceContents, TextContents
+from ..types.notices import LogLevel, LogMessage
+from ..types.prompts import Completion, Prompt
+from ..types.resources import Resource, ResourceTemplate
+from ..types.tools import Tool
+from ..types.wire import Implementation
+from .answers import Answers, Question, Script
+from .hearing import Heard, Notice, hearing
+from .requests import INFO, Requests, completing
+from .results import (
+    PromptAnswer,
+    ToolFailed,
+    ToolResult,
+    contents,
+    converted,
+    prompt_answer,
+    tool_result,
+)
+
+T = TypeVar("T")
+Json: TypeAlias = dict[str, Any]
+
+PATIENCE = 20.0
+
+
+class ClientOptions(TypedDict, total=False):
+    """What every client takes, whatever it speaks over.
+
+    answers: what it answers to the server's questions: by what they say or by their method, in
+        order, or a function of method and params. A value is accepted, `Declined()` and
+        `Cancelled()` are not. Without answers a question fails the test, and so do answers that
+        nobody has asked for.
+    capabilities: what it declares that it can be asked for; by default everything.
+    timeout: seconds after which a request fails, unless it says otherwise.
+    on_progress: gets progress, total and message of every call.
+    on_log: gets every log message. Without a `level` it gets all of them.
+    on_notice: gets every notification.
+    level: how much the server logs.
+    info: name and version of the client.
+    """
+
+    answers: Answers | None
+    capabilities: Mapping[str, Any] | None
+    timeout: float
+    on_progress: Progress | None
+    on_log: Callable[[LogMessage], None] | None
+    on_notice: Callable[[Notice], None] | None
+    level: LogLevel | None
+    info: Mapping[str, Any]
+
+
+class Client:
+    """A client of one server, for as long as an `async with` block.
+
+    Without a revision it does what clients of both eras do: it asks which ones the server speaks,
+    and falls back to the handshake.
+    """
+
+    def __init__(
+        self, server: Server, revision: str | None = None, **options: Unpack[ClientOptions]
+    ) -> None:
+        self._prepare(lambda: InMemory(server), revision, options)
+
+    def _prepare(
+        self, connect: Callable[[], Transport], revision: str | None, options: ClientOptions
+    ) -> None:
+        if unknown := sorted(options.keys() - ClientOptions.__annotations__.keys()):
+            known = ", ".join(sorted(ClientOptions.__annotations__))
+            raise TypeError(f"no such option: {unknown[0]}; there are {known}")
+        self._connect = connect
+        self._options = options
+        self._wanted = revision
+        self._script = Script(options.get("answers"))
+        self._transport: Transport | None = None
+        self._talk: Conversation | None = None
+        # Everything that was sent and received.
+        self.wire = Wire()
+
+    @classmethod
+    def stdio(
+        cls,
+        command: str | Sequence[str | os.PathLike[str]],
+        *,
+        revision: str | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> "Client":
+        """A client of a server in a process of its own.
+
+        Args:
+            command: how to start it. `python` and `toolhaft` as its first word are those that run
+                this test.
+            env: variables beside those of this process.
+        """
+        return cls._over(lambda: Child(command, env=env, cwd=cwd), revision, options)
+
+    @classmethod
+    def http(
+        cls,
+        url: str,
+        *,
+        revision: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> "Client":
+        """A client of a server that listens somewhere.
+
+        Args:
+            headers: sent with every request, such as `Authorization`.
+        """
+        return cls._over(lambda: Http(Sockets(url), headers or {}), revision, options)
+
+    @classmethod
+    def asgi(
+        cls,
+        app: Application,
+        path: str = "/mcp",
+        *,
+        revision: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> "Client":
+        """A client over HTTP without a socket: of an ASGI application, whose lifespan it runs."""
+        return cls._over(lambda: Http(InProcess(app, path), headers or {}), revision, options)
+
+    @classmethod
+    def _over(
+        cls, connect: Callable[[], Transport], revision: str | None, options: ClientOptions
+    ) -> "Client":
+        client = cls.__new__(cls)
+        client._prepare(connect, revision, options)
+        return client
+
+    def speaking(self, revision: str) -> "Client":
+        """Another client of the same server, not open yet, that speaks this revision."""
+        return self._over(self._connect, revision, self._options)
+
+    def transport(self) -> Transport:
+        """What carries messages to the server, not open yet: for who speaks for themselves."""
+        return self._connect()
+
+    # Beginning and end
+
+    async def __aenter__(self) -> "Client":
+        if self._talk is not None:
+            raise RuntimeError("this client is open already")
+        options, declared = self._options, self._options.get("capabilities")
+        level = options.get("level")
+        if level is None and options.get("on_log") is not None:
+            level = "debug"
+        self._transport = self._connect()
+        talk = Conversation(
+            self._transport,
+            revision=self._wanted,
+            info=dict(options.get("info", INFO)),
+            capabilities=ALL_CAPABILITIES if declared is None else dict(declared),
+            answer=lambda method, params: self._script.answer(method, params),
+            hear=self._hear,
+            level=level,
+            timeout=options.get("timeout", PATIENCE),
+            wire=self.wire,
+        )
+        try:
+            await talk.begin()
+        except BaseException:
+            await talk.end()
+            raise
+        self._talk = talk
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        talk, self._talk = self.talk, None
+        await talk.end()
+        if error is None:
+            self._script.check()
+
+    @property
+    def talk(self) -> Conversation:
+        """The conversation, for what is not here."""
+        if self._talk is None:
+            raise RuntimeError("this client is not open; use it in: async with Client(…) as client")
+        return self._talk
+
+    # Who it talks to
+
+    @property
+    def revision(self) -> str:
+        """The revision that is spoken."""
+        return self.talk.revision.date
+
+    @property
+    def server_info(self) -> Implementation:
+        """What the server says of itself."""
+        return converted(self.talk.server_info, Implementation, "serverInfo")
+
+    @property
+    def capabilities(self) -> Json:
+        """What the server offers."""
+        return self.talk.capabilities
+
+    @property
+    def instructions(self) -> str | None:
+        """What the server wants a model to know."""
+        return self.talk.instructions
+
+    @property
+    def stderr(self) -> str:
+        """What the server has written to stderr, if it is a process of ours."""
+        return "" if self._transport is None else self._transport.said
+
+    # Tools
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any] | None = None, /, **more: Any
+    ) -> Any:
+        """Call a tool; what it returned.
+
+        Raises:
+            ToolFailed: it answers with an error.
+            McpError: the server refuses.
+        """
+        result = await self.call_raw(tool, {**(arguments or {}), **more})
+        if result.is_error:
+            raise ToolFailed(tool, result)
+        return result.value
+
+    async def call_raw(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        on_progress: Progress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ToolResult:
+        """Call a tool; all that it answered, also if that is an error."""
+        params = {"name": tool, "arguments": dict(arguments or {})}
+        call = partial(
+            self.request, "tools/call", params, timeout=timeout, on_progress=on_progress, meta=meta
+        )
+        try:
+            result = await call()
+        except McpError as error:
+            if error.code != HeaderMismatch.code:
+                raise
+            # Over HTTP, headers repeat some arguments; the list of tools says which.
+            await self.list_tools()
+            result = await call()
+        return tool_result(result)
+
+    async def list_tools(self) -> list[Tool]:
+        """All tools, from all pages."""
+        return await self._list("tools/list", "tools", Tool)
+
+    async def tool(self, name: str) -> Tool:
+        """A tool as it is listed."""
+        tools = {tool.name: tool for tool in await self.list_tools()}
+        assert name in tools, f"no tool {name!r}; there are {', '.join(tools) or 'none'}"
+        return tools[name]
+
+    # Resources
+
+    async def read(self, uri: str) -> str | bytes:
+        """What a resource holds, if it is one text or one blob."""
+        found = await self.read_raw(uri)
+        assert len(found) == 1, f"{uri} holds {len(found)} contents; read_raw gives all of them"
+        [only] = found
+        return only.text if isinstance(only, TextContents) else only.blob
+
+    async def read_raw(self, uri: str) -> list[ResourceContents]:
+        """All that a resource holds."""
+        return contents(await self.request("resources/read", {"uri": uri}))
+
+    async def list_resources(self) -> list[Resource]:
+        """All resources, from all pages."""
+        return await self._list("resources/list", "resources", Resource)
+
+    async def list_templates(self) -> list[ResourceTemplate]:
+        """All templates of resources, from all pages."""
+        return await self._list("resources/templates/list", "resourceTemplates", ResourceTemplate)
+
+    # Prompts
+
+    async def prompt(
+        self, name: str, arguments: Mapping[str, str] | None = None, /, **more: str
+    ) -> PromptAnswer:
+        """The messages of a prompt."""
+        params: Json = {"name": name, "arguments": {**(arguments or {}), **more}}
+        return prompt_answer(await self.request("prompts/get", params))
+
+    async def list_prompts(self) -> list[Prompt]:
+        """All prompts, from all pages."""
+        return await self._list("prompts/list", "prompts", Prompt)
+
+    async def complete(
+        self,
+        reference: str,
+        argument: str,
+        value: str = "",
+        given: Mapping[str, str] | None = None,
+    ) -> Completion:
+        """What the server suggests for an argument of a prompt (by its name), or for a variable of
+        a template (by its URI).
+
+        Args:
+            given: the arguments that are known already.
+        """
+        params = completing(reference, argument, value, given)
+        result = await self.request("completion/complete", params)
+        return converted(result.get("completion"), Completion, "completion/complete")
+
+    # Changes
+
+    def listen(
+        self,
+        *,
+        tools: bool = False,
+        prompts: bool = False,
+        resources: bool = False,
+        uris: Sequence[str] = (),
+    ) -> AbstractAsyncContextManager[Heard]:
+        """Hear of changes of lists, and of these resources, for as long as the block lasts."""
+        return hearing(self.talk, tools=tools, prompts=prompts, resources=resources, uris=uris)
+
+    def subscribe(self, *uris: str) -> AbstractAsyncContextManager[Heard]:
+        """Hear of changes of these resources, for as long as the block lasts."""
+        return self.listen(uris=uris)
+
+    # Whatever else
+
+    async def ping(self) -> None:
+        """Is the server there? Not in 2026-07-28, which has no such request."""
+        await self.request("ping")
+
+    async def set_level(self, level: LogLevel) -> None:
+        """How much the server logs: by a request, or in each request from now on."""
+        await self.talk.set_level(level)
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        on_progress: Progress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Json:
+        """Any request; its result as it was sent."""
+        return await self.talk.request(
+            method,
+            msgspec.to_builtins(dict(params or {})),
+            timeout=timeout,
+            progress=on_progress or self._options.get("on_progress"),
+            meta=None if meta is None else dict(meta),
+        )
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Any notification."""
+        await self.talk.notify(method, dict(params or {}))
+
+    async def raw(self, message: Json | str | bytes) -> Any:
+        """Send a message just as it is; the response, or None if it is none that has one.
+
+        `client.requests` makes messages that say what this client's revision asks for.
+        """
+        known: Any = message
+        if isinstance(message, dict):
+            frame = encoded(message)
+        else:
+            frame = message.encode() if isinstance(message, str) else message
+            try:
+                known = parsed(frame)
+            except ValueError:
+                known = frame
+        if (as_object(known) or {}).keys() & {"id", "method"} in ({"id"}, {"method"}):
+            await self.talk.send(known, frame)
+            return None
+        return await self.talk.exchange_raw(frame, known)
+
+    @property
+    def requests(self) -> Requests:
+        """Makes messages for `raw`, with ids that this client has not used."""
+        talk = self.talk
+        return Requests(iter(talk.next_id, None), talk.envelope)
+
+    # Questions
+
+    @property
+    def questions(self) -> list[Question]:
+        """What the server has asked, in order."""
+        return self._script.questions
+
+    @property
+    def rounds(self) -> int:
+        """How often the last request was sent until it had its result."""
+        return self.talk.rounds
+
+    def answer(self, answers: Answers) -> None:
+        """Have these answers ready instead of those before, which must all have been used."""
+        self._script.check()
+        self._script = Script(answers)
+
+    # Inside
+
+    async def _list(self, method: str, member: str, kind: type[T]) -> list[T]:
+        entries = await self.talk.all_of(method, member)
+        return [converted(entry, kind, method) for entry in entries]
+
+    def _hear(self, method: str, params: Json) -> None:
+        on_log, on_notice = self._options.get("on_log"), self._options.get("on_notice")
+        if method == "notifications/message" and on_log is not None:
+            on_log(converted(params, LogMessage, method))
+        if on_notice is not None:
+            on_notice(Notice(method, params))

@@ -1,0 +1,394 @@
+"""Copies what a client says on stdin to an attached process, and what that answers to stdout.
+
+Bytes are copied as they come, so nothing is held back and nothing is changed. Beside that, a
+`Ledger` knows which requests wait for an answer. When the process ends, these are answered with an
+error, for nobody else will. When it is back within the time that we wait for it, it is told how the
+session began, as if the client had come anew, and the client may not even notice.
+"""
+
+import _socket
+import os
+import select
+import stat
+import sys
+import time
+
+from .ledger import Ledger
+from .places import NotAttached, Refused, ask, attached_now, connect, path_of, read_line
+
+DONE = 0
+WRONG = 2
+LOST = 3
+REFUSED = 4
+
+_CHUNK = 65536
+_LARGE_CHUNK = 1024 * 1024
+_IN = 0
+_OUT = 1
+# How long a process that has ended may take to come back, unless the user says otherwise.
+_RETURN = 10.0
+_OFTEN = 0.05
+# How long a process may take to begin a session that it knows from us.
+_PATIENCE = 10.0
+
+
+class Silent:
+    """No record of the traffic."""
+
+    def note(self, direction: str, data: bytes) -> None:
+        """Nothing."""
+
+    def end(self, direction: str) -> None:
+        """Nothing."""
+
+    def event(self, words: str) -> None:
+        """Nothing."""
+
+
+class Bridge:
+    """The way of one client into a process."""
+
+    def __init__(
+        self,
+        *,
+        name: str | None,
+        path: str | None,
+        wait: float | None,
+        init: str | None,
+        stop: str | None,
+        traffic: Silent,
+    ) -> None:
+        self._name = name
+        self._path = path
+        self._wait = wait
+        self._hooks = {"init": init, "stop": stop}
+        self._traffic = traffic
+        self._records = type(traffic) is not Silent
+        self._ledger = Ledger()
+        self._wire = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        self._welcome = b""
+        # What could not be written yet.
+        self._to_process: memoryview | None = None
+        self._to_client: memoryview | None = None
+        self._client_ended = False
+        self._nobody_reads = False
+        # Who is listened to depends on these.
+        self._changed = True
+
+    @property
+    def _who(self) -> str:
+        return f"'{self._name}'" if self._name is not None else f"at {self._path}"
+
+    def run(self) -> int:
+        """Until the client or the process has ended; the result is an exit status."""
+        try:
+            for descriptor in (_IN, _OUT):
+                _never_block(descriptor)
+        except OSError:
+            return _failed(
+                WRONG, "stdin and stdout must be open: they are how a client talks to us"
+            )
+        try:
+            if not self._connect(self._wait or 0.0):
+                raise NotAttached(self._nobody())
+            while True:
+                self._copy()
+                if self._nobody_reads or not self._resume():
+                    break
+        except Refused as error:
+            return self._give_up(REFUSED, f"the process {self._who} refuses: {error}")
+        except NotAttached as error:
+            return self._give_up(WRONG, str(error))
+        except _Lost as error:
+            return self._give_up(LOST, str(error))
+        except BrokenPipeError:
+            pass  # the client reads no more, so there is nobody to tell
+        return DONE
+
+    # To and fro
+
+    def _copy(self) -> None:
+        """Copy until the process has ended, or nobody reads what it says."""
+        poll, process, read = select.poll(), self._wire.fileno(), os.read
+        wait, writable = poll.poll, select.POLLOUT
+        # A lot at once, if there was a lot before.
+        sizes = {_IN: _CHUNK, process: _CHUNK}
+        masks: dict[int, int] = {}
+        self._changed = True
+        while True:
+            if self._changed:
+                self._changed = False
+                masks = self._register(poll, masks)
+            for ready, event in wait():
+                if event & writable:
+                    self._push()
+                else:
+                    try:
+                        data = read(ready, sizes[ready])
+                    except BlockingIOError:
+                        continue
+                    except OSError:
+                        data = b""
+                    sizes[ready] = _CHUNK if len(data) < _CHUNK else _LARGE_CHUNK
+                    if ready == _IN:
+                        self._from_client(data)
+                    elif data:
+                        self._from_process(data)
+                    else:
+                        return
+                if self._nobody_reads:
+                    return
+
+    def _register(self, poll: "select.poll", before: dict[int, int]) -> dict[int, int]:
+        """Listen only to those whose words somebody takes."""
+        process = self._wire.fileno()
+        says = not self._client_ended and self._to_process is None
+        masks = {
+            _IN: select.POLLIN if says else 0,
+            _OUT: 0 if self._to_client is None else select.POLLOUT,
+            process: (select.POLLIN if self._to_client is None else 0)
+            | (0 if self._to_process is None else select.POLLOUT),
+        }
+        for descriptor, mask in masks.items():
+            if mask == before.get(descriptor, 0):
+                continue
+            if mask:
+                poll.register(descriptor, mask)
+            else:
+                poll.unregister(descriptor)
+        return masks
+
+    def _from_client(self, data: bytes) -> None:
+        if not data:
+            self._client_ended = self._changed = True
+            self._ledger.end()
+            self._traffic.end("in")
+            if self._to_process is None:
+                self._end_input()
+            return
+        try:
+            sent = self._wire.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            sent = len(data)  # it has ended, and we shall read so
+        if sent < len(data):
+            self._to_process, self._changed = memoryview(data)[sent:], True
+        self._ledger.sent(data)
+        if self._records:
+            self._traffic.note("in", data)
+
+    def _from_process(self, data: bytes) -> None:
+        try:
+            sent = os.write(_OUT, data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self._nobody_reads = True
+            return
+        if sent < len(data):
+            self._to_client, self._changed = memoryview(data)[sent:], True
+        self._ledger.came(data)
+        if self._records:
+            self._traffic.note("out", data)
+
+    def _push(self) -> None:
+        """Write what is left, as far as it goes."""
+        self._changed = True
+        if self._to_client is not None:
+            try:
+                self._to_client = self._to_client[os.write(_OUT, self._to_client) :] or None
+            except BlockingIOError:
+                pass
+            except OSError:
+                self._nobody_reads = True
+        if self._to_process is not None:
+            try:
+                self._to_process = self._to_process[self._wire.send(self._to_process) :] or None
+            except BlockingIOError:
+                pass
+            except OSError:
+                self._to_process = None
+            if self._to_process is None and self._client_ended:
+                self._end_input()
+
+    def _end_input(self) -> None:
+        """The client has said all; answers may still come."""
+        try:  # noqa: SIM105  # contextlib takes a while to load
+            self._wire.shutdown(_socket.SHUT_WR)
+        except OSError:
+            pass  # it has ended, and we shall read so
+
+    # The process
+
+    def _connect(self, seconds: float) -> bool:
+        """Look for the process for so long. Is it there?"""
+        deadline = time.monotonic() + seconds
+        while True:
+            path = self._path if self._name is None else path_of(self._name)
+            if path is not None and self._try(path):
+                return True
+            left = deadline - time.monotonic()
+            if left <= 0 or _hung_up(min(_OFTEN, left)):
+                return False
+
+    def _try(self, path: str) -> bool:
+        try:
+            self._wire.close()
+            self._wire = connect(path)
+            self._welcome = ask(self._wire, "serve", **self._hooks)
+        except OSError:  # nobody is there any more, or not yet
+            return False
+        self._traffic.event(f"connected to {self._who}")
+        self._wire.setblocking(False)
+        return True
+
+    def _nobody(self) -> str:
+        seconds = f" within {self._wait:g} s" if self._wait else ""
+        if self._name is None:
+            return f"no process is attached at {self._path}{seconds}"
+        return f"no process named {self._name!r} is attached{seconds}; {attached_now()}"
+
+    def _resume(self) -> bool:
+        """The process has ended. Go on with the next one of its name, if that is wanted.
+
+        Raises:
+            _Lost: it is, and there is none.
+        """
+        words = f"the process {self._who}{self._pid()} has ended"
+        ledger = self._ledger
+        self._traffic.end("out")
+        self._traffic.event("done" if self._client_ended and not ledger.open else words)
+        if ledger.in_answer:
+            self._say(b"\n")  # of what came there is half a line
+        lost = ledger.forget()
+        self._answer(lost, f"{words} before it answered")
+        if self._client_ended:
+            if lost:
+                raise _Lost(words)
+            return False
+        if ledger.opaque or ledger.unended is None:
+            raise _Lost(words)
+        wait = _RETURN if self._wait is None else self._wait
+        if wait:
+            during = f" during {len(lost)} call{'s' * (len(lost) > 1)}" if lost else ""
+            _complain(f"{words}{during}; waiting {wait:g} s for it to come back")
+        self._to_process = None
+        if not wait or not self._connect(wait) or not self._begin_anew():
+            raise _Lost(f"{words}, and has not come back" if wait else words)
+        _complain(f"the process {self._who}{self._pid()} is back")
+        return True
+
+    def _begin_anew(self) -> bool:
+        """Tell the new process what its predecessor knew. Does it know as much now?"""
+        ledger = self._ledger
+        self._wire.settimeout(_PATIENCE)
+        try:
+            for id_, line in ledger.session():
+                self._wire.sendall(line.rstrip(b"\n") + b"\n")
+                while id_ is not None:
+                    answer = read_line(self._wire)
+                    if answer.startswith(b'{"jsonrpc":"2.0","id":%b,' % id_):
+                        break
+                else:
+                    continue
+                if ledger.initialize is not None and id_ == ledger.initialize[0]:
+                    self._check(answer)
+            if ledger.unended:
+                self._wire.sendall(ledger.unended)
+        except OSError:
+            return False
+        self._wire.setblocking(False)
+        return True
+
+    def _check(self, answer: bytes) -> None:
+        """A client cannot be told of another revision; but that lists have changed, it can."""
+        from .messages import promises  # noqa: PLC0415
+
+        before, lists = promises(self._ledger.greeting or b"")
+        now, _ = promises(answer)
+        if now != before:
+            raise _Lost(
+                f"the process {self._who} is back, and speaks revision {now} instead of {before}"
+            )
+        for name in lists:
+            notice = f'{{"jsonrpc":"2.0","method":"notifications/{name}/list_changed"}}\n'
+            self._say(notice.encode())
+
+    def _pid(self) -> str:
+        _, _, rest = self._welcome.partition(b'"pid":')
+        digits = rest.lstrip().split(b",")[0].split(b"}")[0].strip()
+        return f" (pid {digits.decode()})" if digits.isdigit() else ""
+
+    # The client
+
+    def _answer(self, ids: list[bytes], words: str) -> None:
+        """Answer requests for which nobody else will."""
+        for id_ in ids:
+            error = b'{"code":-32603,"message":%b}' % _quoted(words)
+            self._say(b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (id_, error))
+
+    def _say(self, data: bytes) -> None:
+        """Write to the client, behind all that it has not taken yet."""
+        self._traffic.note("out", data)
+        rest = memoryview(bytes(self._to_client or b"") + data)
+        self._to_client = None
+        ready = select.poll()
+        ready.register(_OUT, select.POLLOUT)
+        while rest:
+            ready.poll()
+            try:
+                rest = rest[os.write(_OUT, rest) :]
+            except BlockingIOError:
+                continue
+
+    def _give_up(self, status: int, words: str) -> int:
+        """Whoever has asked something meanwhile gets an answer, too. The result is the status."""
+        try:
+            while not self._client_ended and select.select([_IN], [], [], 0)[0]:
+                data = os.read(_IN, _CHUNK)
+                self._client_ended = not data
+                self._traffic.note("in", data)
+                self._ledger.sent(data)
+            self._ledger.end()
+            self._answer(self._ledger.forget(), words)
+        except OSError:
+            pass  # there is nobody to tell
+        self._traffic.event(words)
+        return _failed(status, words)
+
+
+class _Lost(Exception):
+    """The process has ended and is not there again."""
+
+
+def _never_block(descriptor: int) -> None:
+    """A terminal shares its description with stderr, which must stay as it is."""
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        os.set_blocking(descriptor, False)
+
+
+def _hung_up(seconds: float) -> bool:
+    """Wait for so long. Has the client left, without a word that we have not read?"""
+    time.sleep(seconds)
+    poll = select.poll()
+    poll.register(_IN, select.POLLIN)
+    return any(event & select.POLLHUP and not event & select.POLLIN for _, event in poll.poll(0))
+
+
+def _quoted(words: str) -> bytes:
+    from .messages import quoted  # noqa: PLC0415
+
+    return quoted(words)
+
+
+def _complain(words: str) -> None:
+    sys.stderr.write(f"toolhaft: {words}\n")
+    sys.stderr.flush()
+
+
+def _failed(status: int, words: str) -> int:
+    """Say why; the result is the status."""
+    _complain(words)
+    return status

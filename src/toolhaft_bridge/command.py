@@ -1,0 +1,113 @@
+"""The `toolhaft` command: a bridge starts from here, everything else in `toolhaft.cli`.
+
+The words behind `attach` are read by hand: argparse takes longer to load than a bridge to start.
+"""
+
+import os
+import sys
+
+from .bridge import WRONG, Bridge, Silent
+from .places import check_name
+
+_TEXTS = ("--socket", "--init", "--stop", "--log")
+_INTERRUPTED = 130
+# As good as for ever, and still a number of seconds.
+_EVER = 10.0**9
+
+
+class _Wrong(Exception):
+    """These words mean nothing; the message says which."""
+
+
+def main() -> int:
+    """Run the command; the result is an exit status."""
+    given = sys.argv[1:]
+    if given[:1] == ["attach"] and not {"-h", "--help"} & set(given):
+        return attach(given[1:])
+    from toolhaft.cli import main as others  # noqa: PLC0415
+
+    return others(given)
+
+
+def attach(words: list[str]) -> int:
+    """Be a bridge."""
+    try:
+        return _bridge(words).run()
+    except _Wrong as error:
+        sys.stderr.write(f"toolhaft: {error}\n")
+        return WRONG
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _bridge(words: list[str]) -> Bridge:
+    if sys.platform == "win32":
+        raise _Wrong("attach is not supported on Windows yet: it needs Unix sockets")
+    given, wait = _read(words)
+    name, path = given.get("NAME"), given.get("--socket")
+    if (name is None) == (path is None):
+        raise _Wrong("attach needs a NAME or a --socket; toolhaft ps shows who is attached")
+    for option in ("--init", "--stop"):
+        if option in given and not _is_reference(given[option]):
+            raise _Wrong(f"{option}: {given[option]!r} is not MODULE:FUNCTION")
+    if name is not None:
+        try:
+            check_name(name)
+        except ValueError as error:
+            raise _Wrong(str(error)) from None
+    return Bridge(
+        name=name,
+        path=path,
+        wait=wait,
+        init=given.get("--init"),
+        stop=given.get("--stop"),
+        traffic=_traffic(given.get("--log") or os.environ.get("TOOLHAFT_LOG")),
+    )
+
+
+def _read(words: list[str]) -> tuple[dict[str, str], float | None]:
+    given: dict[str, str] = {}
+    wait: float | None = None
+    left = list(words)
+    while left:
+        word, equals, value = left.pop(0).partition("=")
+        if word == "--wait":
+            if not equals and left and _seconds(left[0]) is not None:
+                value = left.pop(0)
+            wait = _seconds(value) if value else _EVER
+            if wait is None:
+                raise _Wrong(f"--wait: {value!r} is no number of seconds")
+        elif word in _TEXTS:
+            if not equals and not left:
+                raise _Wrong(f"{word} needs a value")
+            given[word] = value if equals else left.pop(0)
+        elif word.startswith("-") or "NAME" in given:
+            raise _Wrong(f"attach does not understand {word!r}; toolhaft attach --help says more")
+        else:
+            given["NAME"] = word + equals + value
+    return given, wait
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < _EVER else None
+
+
+def _is_reference(text: str) -> bool:
+    module, colon, function = text.partition(":")
+    parts = [*module.split("."), *function.split(".")]
+    return bool(colon) and all(part.isidentifier() for part in parts)
+
+
+def _traffic(path: str | None) -> Silent:
+    if not path:
+        return Silent()
+    from .traffic import Traffic  # noqa: PLC0415
+
+    try:
+        return Traffic(path)
+    except OSError as error:
+        raise _Wrong(f"cannot write the log {path!r}: {error.strerror}") from None

@@ -1,0 +1,255 @@
+"""Which requests wait for an answer, and what a new process has to be told to take over.
+
+A bridge copies bytes. What it must know of them it reads from the edges of lines: nearly all
+clients begin a request with `{"jsonrpc":"2.0","id":…,` or end it with `,"jsonrpc":"2.0","id":…}`,
+and at these two places nothing but the id of the request can stand. Answers come from toolhaft,
+which writes the first form. Any other line is parsed, once, if it is not too long for that.
+
+A client that speaks with Content-Length headers has no lines. Then nothing is known, and `opaque`
+says so.
+"""
+
+_START = b'{"jsonrpc":"2.0","id":'
+_STARTED = len(_START)
+_NOTICE = b'{"jsonrpc":"2.0","method":'
+_END = b',"jsonrpc":"2.0","id":'
+_METHOD = b'{"method":"'
+# As much of a line as an id and the beginning of a method fit in.
+_EDGE = 128
+# A longer line is not kept, so it cannot be parsed, nor sent again.
+_LONGEST = 4 * 1024 * 1024
+# What a session remembers, and a new one has to hear again.
+_REMEMBERED = (
+    b"initialize",
+    b"logging/setLevel",
+    b"resources/subscribe",
+    b"resources/unsubscribe",
+)
+
+Line = bytes
+
+
+class Ledger:
+    """Keeps the books of one client."""
+
+    def __init__(self) -> None:
+        # The ids of requests without an answer, as they are written in JSON.
+        self.open: dict[bytes, None] = {}
+        self.opaque = False
+        # The line that the client has not ended yet; None if it is too long to be kept.
+        self.unended: bytearray | None = bytearray()
+        self._began = False
+        # Are lines of the usual kind not worth a second look? They are until a session has begun.
+        self._is_quick = False
+        # The start of the line that the process has not ended yet.
+        self._head = b""
+        self.in_answer = False
+        # How the session began.
+        self.initialize: tuple[bytes, Line] | None = None
+        self.initialized: Line | None = None
+        # What the process said to that.
+        self.greeting: Line | None = None
+        self._level: tuple[bytes, Line] | None = None
+        self._subscriptions: dict[str, tuple[bytes, Line]] = {}
+
+    # From the client
+
+    def sent(self, data: bytes) -> None:
+        """The client has said something."""
+        # One line, and a call of a tool: that is what is said most of the time.
+        unended = self.unended is None or bool(self.unended)
+        if data.startswith(_START) and not unended and data.find(b"\n") == len(data) - 1:
+            id_, mark, _ = data[_STARTED:_EDGE].partition(b',"method":"tools/call"')
+            if mark and id_.isdigit() and self._is_quick and id_[:1] != b"0":
+                self.open[id_] = None
+                return
+        self._sent(data)
+
+    def _sent(self, data: bytes) -> None:
+        if self.opaque:
+            return
+        if not self._began:
+            self._begin(data)
+        if not self.unended and self.unended is not None and data[-1:] == b"\n":
+            for line in data.split(b"\n"):
+                self._sent_line(line)
+            return
+        self._sent_parts(data)
+
+    def end(self) -> None:
+        """The client says nothing more; its last line may lack its end."""
+        if not self.opaque and self.unended:
+            self._sent_line(bytes(self.unended))
+            self.unended = bytearray()
+
+    def _begin(self, data: bytes) -> None:
+        start = data.lstrip()[:1]
+        self.opaque = start in (b"C", b"c")
+        self._began = bool(start)
+        self._is_quick = self._began and not self.opaque
+
+    def _sent_parts(self, data: bytes) -> None:
+        first, newline, rest = data.partition(b"\n")
+        self._keep(first)
+        while newline:
+            if self.unended is not None:
+                self._sent_line(bytes(self.unended))
+            self.unended = bytearray()
+            first, newline, rest = rest.partition(b"\n")
+            self._keep(first)
+
+    def _keep(self, part: bytes) -> None:
+        if self.unended is not None:
+            self.unended += part
+            if len(self.unended) > _LONGEST:
+                self._sent_head(bytes(self.unended[:_EDGE]))
+                self.unended = None
+
+    def _sent_head(self, head: bytes) -> None:
+        """Of a line that is too long, the head may tell."""
+        found = _id_at_start(head)
+        if found is not None and found[1].startswith(b'"method":'):
+            self.open[found[0]] = None
+
+    def _sent_line(self, line: Line) -> None:
+        found = _request_of(line)
+        if found is None:
+            if line.strip():
+                self._sent_unusual(line)
+            return
+        id_, method = found
+        self.open[id_] = None
+        if not method.startswith(b"tools/call") and method.startswith(_REMEMBERED):
+            self._sent_unusual(line)
+
+    def _sent_unusual(self, line: Line) -> None:
+        """A line that has to be understood."""
+        from .messages import messages_of, params_of, written  # noqa: PLC0415
+
+        for message in messages_of(line):
+            method, params = message.get("method"), params_of(message)
+            id_ = written(message.get("id"))
+            if id_ is not None and isinstance(method, str):
+                self.open[id_] = None
+                self._remember(method, params.get("uri"), (id_, line))
+            elif method == "notifications/cancelled":
+                self.open.pop(written(params.get("requestId")) or b"", None)
+            elif method in ("notifications/initialized", "initialized"):
+                self.initialized = line
+
+    def _remember(self, method: str, uri: object, request: tuple[bytes, Line]) -> None:
+        if method == "initialize":
+            self.initialize, self.greeting, self._is_quick = request, None, False
+        elif method == "logging/setLevel":
+            self._level = request
+        elif method == "resources/subscribe" and isinstance(uri, str):
+            self._subscriptions[uri] = request
+        elif method == "resources/unsubscribe" and isinstance(uri, str):
+            self._subscriptions.pop(uri, None)
+
+    # From the process
+
+    def came(self, data: bytes) -> None:
+        """The process has said something."""
+        if self._is_quick and data.startswith(_START) and data.find(b"\n") == len(data) - 1:
+            id_, mark, _ = data[_STARTED:_EDGE].partition(b',"result":')
+            if mark and id_.isdigit() and not self._head:
+                self.open.pop(id_, None)
+                return
+        self._came(data)
+
+    def _came(self, data: bytes) -> None:
+        if self.opaque:
+            return
+        lines = data.split(b"\n")
+        lines[0] = self._head + lines[0]
+        for line in lines[:-1]:
+            self._came_line(line)
+        last = lines[-1]
+        self.in_answer = bool(last)
+        self._head = last[: _EDGE if self._is_clear(last) else _LONGEST]
+
+    def _is_clear(self, line: bytes) -> bool:
+        """Is the start of a line enough? It is not while it says too little, nor for the answer to
+        `initialize`, with which another one will have to be compared."""
+        found = _id_at_start(line[:_EDGE])
+        if found is None:
+            return line.startswith(_NOTICE)
+        return (
+            self.greeting is not None or self.initialize is None or found[0] != self.initialize[0]
+        )
+
+    def _came_line(self, line: Line) -> None:
+        found = _id_at_start(line[:_EDGE])
+        if found is not None:
+            id_, rest = found
+            if not rest.startswith(b'"method"'):
+                self.open.pop(id_, None)
+                if self.greeting is None and self.initialize is not None:
+                    self._greeted(id_, line)
+        elif not line.startswith(_NOTICE) and line.strip():
+            self._came_unusual(line)
+
+    def _greeted(self, id_: bytes, line: Line) -> None:
+        if self.initialize is not None and id_ == self.initialize[0]:
+            self.greeting = line
+            self._is_quick = True
+
+    def _came_unusual(self, line: Line) -> None:
+        from .messages import messages_of, written  # noqa: PLC0415
+
+        for message in messages_of(line):
+            if "method" not in message:
+                self.open.pop(written(message.get("id")) or b"", None)
+
+    # After the end of a process
+
+    def forget(self) -> list[bytes]:
+        """The ids of requests that nobody will answer any more."""
+        lost, self.open = list(self.open), {}
+        self._head, self.in_answer = b"", False
+        return lost
+
+    def session(self) -> list[tuple[bytes | None, Line]]:
+        """What a new process has to be told, each with the id whose answer is not for the client;
+        None for what has no answer."""
+        if self.initialize is None or self.greeting is None:
+            return []
+        told: list[tuple[bytes | None, Line]] = [self.initialize]
+        if self.initialized is not None:
+            told.append((None, self.initialized))
+        if self._level is not None:
+            told.append(self._level)
+        return [*told, *self._subscriptions.values()]
+
+
+def _request_of(line: Line) -> tuple[bytes, bytes] | None:
+    """The id of a request and the beginning of its method, if the edges of the line tell."""
+    if line.startswith(_START):
+        id_, comma, rest = line[_STARTED:_EDGE].partition(b",")
+        if comma and rest.startswith(b'"method":"') and _is_plain(id_):
+            return id_, rest[10:]
+    elif line.startswith(_METHOD):
+        _, mark, rest = line[-_EDGE:].rpartition(_END)
+        id_, brace, nothing = rest.strip().partition(b"}")
+        if mark and brace and not nothing and _is_plain(id_):
+            return id_, line[len(_METHOD) : _EDGE]
+    return None
+
+
+def _id_at_start(line: bytes) -> tuple[bytes, bytes] | None:
+    """The id with which a message begins, and what follows."""
+    if not line.startswith(_START):
+        return None
+    id_, comma, rest = line[_STARTED:_EDGE].partition(b",")
+    return (id_, rest) if comma and _is_plain(id_) else None
+
+
+def _is_plain(id_: bytes) -> bool:
+    """Is this an id that can be written in one way only?"""
+    if id_.isdigit():
+        return id_ == b"0" or id_[:1] != b"0"
+    inner = id_[1:-1]
+    return (
+        id_[:1] == b'"' == id_[-1:] and inner.isascii() and inner.translate(None, b"-_").isalnum()
+    )

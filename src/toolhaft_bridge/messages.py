@@ -1,0 +1,56 @@
+"""Lines that have to be understood, of which there are few; json takes a while to load."""
+
+import json
+from typing import TypeAlias, cast
+
+Message: TypeAlias = dict[str, object]
+
+
+def messages_of(line: bytes) -> list[Message]:
+    """The messages of a line, which may be a batch; none if it is no JSON."""
+    try:
+        found: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return []
+    several = cast(list[object], found) if isinstance(found, list) else [found]
+    return [cast(Message, each) for each in several if isinstance(each, dict)]
+
+
+def params_of(message: Message) -> Message:
+    """Its parameters, if there are any."""
+    return _object(message.get("params"))
+
+
+def _object(value: object) -> Message:
+    return cast(Message, value) if isinstance(value, dict) else {}
+
+
+def written(id_: object) -> bytes | None:
+    """An id as toolhaft writes it; None if this is none."""
+    if isinstance(id_, int) and not isinstance(id_, bool):
+        return b"%d" % id_
+    if isinstance(id_, str):
+        return quoted(id_)
+    return None
+
+
+def quoted(text: str) -> bytes:
+    """A text in JSON."""
+    return json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def promises(greeting: bytes) -> tuple[object, list[str]]:
+    """Of an answer to `initialize`: the revision, and the lists whose changes will be told."""
+    [answer] = messages_of(greeting) or [{}]
+    result = _object(answer.get("result"))
+    offered = _object(result.get("capabilities"))
+    names = ("tools", "resources", "prompts")
+    lists = [name for name in names if _object(offered.get(name)).get("listChanged")]
+    return result.get("protocolVersion"), lists
+
+
+def error_in(answer: bytes) -> str | None:
+    """What a process says if it refuses."""
+    [found] = messages_of(answer) or [{}]
+    error = found.get("error")
+    return None if error is None else str(error)

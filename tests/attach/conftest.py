@@ -1,0 +1,73 @@
+"""Programs with a server attached, bridges to them, and a directory for their sockets."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from tests.attach.living import BRIDGE, PROGRAM, Wire
+from tests.runtime.process import Process
+
+Start = Callable[..., Process]
+Dial = Callable[..., Wire]
+
+
+@pytest.fixture(autouse=True)
+def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The user's runtime directory, for this test alone. Paths of sockets have to be short."""
+    folder = Path(tempfile.mkdtemp(prefix="th-", dir="/tmp"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.delenv("TOOLHAFT_LOG", raising=False)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Start]:
+    """Start a program from its source. Unless it says otherwise, it is attached and asleep."""
+    with ExitStack() as stack:
+
+        def start(
+            source: str = "", *, attached: str | None = "attached", **options: Any
+        ) -> Process:
+            file = tmp_path / "program.py"
+            file.write_text(PROGRAM + dedent(source))
+            command = [sys.executable, "-W", "error", str(file)]
+            process = stack.enter_context(Process(command, cwd=tmp_path, **options))
+            if attached is not None:
+                process.hears(attached)
+            return process
+
+        yield start
+
+
+@pytest.fixture
+def bridge(tmp_path: Path) -> Iterator[Start]:
+    """Start a bridge, with the handshake done unless `opened=False`."""
+    with ExitStack() as stack:
+
+        def start(*words: str, opened: bool = True, **options: Any) -> Process:
+            command = [sys.executable, "-c", BRIDGE, "attach", *words]
+            process = stack.enter_context(Process(command, cwd=tmp_path, **options))
+            if opened:
+                process.open()
+            return process
+
+        yield start
+
+
+@pytest.fixture
+def dial() -> Iterator[Dial]:
+    """Connect to a socket as a bridge does, or without its first line."""
+    with ExitStack() as stack:
+
+        def connect(path: str, first: bytes | None = None) -> Wire:
+            return stack.enter_context(Wire(path, first))
+
+        yield connect

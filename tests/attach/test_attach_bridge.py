@@ -1,0 +1,743 @@
+"""The bridge: what it copies, what it costs, what it says and how it ends."""
+
+import fcntl
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.attach.conftest import Dial, Start
+from tests.attach.living import BRIDGE, PROGRAM, STAY
+from tests.runtime.process import HANDSHAKE, PATIENCE, line, request, text_of, tool_call
+
+from toolhaft import Server
+
+# Starts the programs of these tests again, under the name of the one before.
+AGAIN = """
+    @server.tool
+    def which() -> str:
+        return "new"
+
+    server.attach()
+    stay()
+"""
+
+
+def run(*words: str, data: bytes = b"", **options: Any) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(
+        [sys.executable, "-c", BRIDGE, "attach", *words],
+        input=data,
+        capture_output=True,
+        timeout=PATIENCE * 2,
+        check=False,
+        **options,
+    )
+
+
+def until(found: Any) -> None:
+    """Wait for something that happens soon."""
+    deadline = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+# Starting
+
+
+def test_a_bridge_loads_nothing_that_is_slow(program: Start) -> None:
+    """E-58: the bridge is small, and there at once."""
+    program(STAY)
+    code = (
+        "import sys; before = set(sys.modules)\n"
+        "from toolhaft_bridge.command import main\n"
+        "sys.argv[1:] = ['attach', 'notes']; status = main()\n"
+        "print(sorted(set(sys.modules) - before), file=sys.stderr); sys.exit(status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=line(tool_call(1, "x")), capture_output=True, timeout=20
+    )
+
+    assert done.returncode == 0, done.stderr
+    loaded = set(eval(done.stderr))
+    assert {name for name in loaded if not name.startswith("toolhaft_bridge")} <= {
+        "_socket",
+        "select",
+        "stat",
+        "time",
+        "_stat",
+    }
+    assert "toolhaft_bridge.messages" not in loaded
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "needs a NAME or a --socket"),
+        (["a", "--socket", "b"], "needs a NAME or a --socket"),
+        (["a", "b"], "does not understand 'b'"),
+        (["a", "--wat"], "does not understand '--wat'"),
+        (["a/b"], "cannot be the name of a process"),
+        (["a", "--wait=soon"], "'soon' is no number of seconds"),
+        (["a", "--wait=-1"], "'-1' is no number of seconds"),
+        (["a", "--init", "x"], "'x' is not MODULE:FUNCTION"),
+        (["a", "--stop", 'x:"y"'], "is not MODULE:FUNCTION"),
+        (["a", "--stop"], "--stop needs a value"),
+        (["a", "--log", "/nowhere/at/all"], "cannot write the log '/nowhere/at/all'"),
+        (["--socket", "/nowhere"], "no process is attached at /nowhere"),
+        (["a", "--wait", "0.01"], "no process named 'a' is attached within 0.01 s"),
+        (["a"], "no process named 'a' is attached; no process is attached now"),
+    ],
+)
+def test_a_wrong_command_is_explained(words: list[str], told: str) -> None:
+    """E-58, E-62: options that mean nothing, and a log that cannot be written."""
+    done = run(*words)
+
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.decode().startswith("toolhaft: ")
+    assert told in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_whoever_is_not_there_is_told_who_is(program: Start, places: Path) -> None:
+    program(STAY)
+    stale = socket.socket(socket.AF_UNIX)
+    stale.bind(str(places / "toolhaft" / "gone.sock"))
+    stale.close()
+    asked = line(request(7, "ping"))
+    done = run("gone", data=asked)
+
+    told = "no process named 'gone' is attached; attached now: notes"
+    assert (done.returncode, done.stderr.decode()) == (2, f"toolhaft: {told}\n")
+    # A client that has asked already is told, too.
+    assert json.loads(done.stdout) == {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "error": {"code": -32603, "message": told},
+    }
+
+
+def test_a_bridge_waits_for_its_process(program: Start, bridge: Start) -> None:
+    """E-58."""
+    early = bridge("notes", "--wait", opened=False)
+    early.send(*HANDSHAKE)
+    living = program(STAY)
+
+    assert "result" in early.answer("init")
+    assert text_of(early.ask_tool(1, "write", text="a")) == "1"
+    assert early.end() == 0
+    assert early.stderr == ""
+    living.signal(signal.SIGKILL)
+
+
+def test_a_bridge_stops_waiting_when_its_client_leaves(bridge: Start) -> None:
+    early = bridge("notes", "--wait", opened=False)
+    early.close_input()
+
+    assert early.ends() == 2
+
+
+def test_what_is_piped_in_waits_with_the_bridge(program: Start, tmp_path: Path) -> None:
+    file = tmp_path / "late.py"
+    file.write_text("import time; time.sleep(0.5)\n" + PROGRAM + STAY)
+    with subprocess.Popen([sys.executable, str(file)], stderr=subprocess.DEVNULL) as late:
+        done = run("notes", "--wait=20", data=line(request(1, "ping")))
+        late.kill()
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+def test_a_socket_can_be_named(bridge: Start, places: Path) -> None:
+    server = Server("s")
+    with server.attach(socket=places / "x") as attached:
+        client = bridge("--socket", attached.socket)
+
+        assert client.ask(1, "ping")["result"] == {}
+
+
+def test_the_usual_command_is_a_bridge_too(program: Start) -> None:
+    program(STAY)
+    done = subprocess.run(
+        [sys.executable, "-m", "toolhaft", "attach", "notes"],
+        input=line(request(1, "ping")),
+        capture_output=True,
+        timeout=30,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["result"] == {}
+
+
+# Copying
+
+
+def test_the_last_line_needs_no_end(program: Start) -> None:
+    """E-61: an unterminated last line is not dropped."""
+    program(STAY)
+    done = run("notes", data=line(request(1, "ping")) + line(request(2, "ping")).rstrip())
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [json.loads(each)["id"] for each in done.stdout.splitlines()] == [1, 2]
+
+
+def test_answers_come_after_the_end_of_input(program: Start) -> None:
+    program(STAY)
+    messages = [*HANDSHAKE, tool_call(1, "nap", seconds=1.2), tool_call(2, "doze", seconds=1.0)]
+    done = run("notes", data=b"".join(map(line, messages)))
+
+    answers = {each["id"]: each for each in map(json.loads, done.stdout.splitlines())}
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [text_of(answers[id_]["result"]) for id_ in (1, 2)] == ["rested", "rested"]
+
+
+@pytest.mark.parametrize("size", [1, 1000, 100_000, 600_000])
+def test_what_is_long_comes_through(program: Start, bridge: Start, size: int) -> None:
+    """E-13: bytes are copied, whatever letters they are."""
+    program("""
+        @server.tool
+        async def echo(text: str) -> str:
+            return text
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes")
+    text = ('äöü €😀 \\ " ' * (size // 10 + 1))[:size]
+
+    assert text_of(client.ask_tool(1, "echo", text=text)) == text
+    assert client.end() == 0
+
+
+def test_blank_lines_and_carriage_returns_are_tolerated(program: Start) -> None:
+    """E-61."""
+    program(STAY)
+    data = b"\r\n\n" + line(request(1, "ping")).rstrip() + b"\r\n\n"
+    done = run("notes", data=data)
+
+    assert json.loads(done.stdout)["id"] == 1
+
+
+def test_what_is_no_json_is_answered_by_the_process(program: Start) -> None:
+    """E-3: nothing is dropped on the way, and nothing breaks."""
+    program(STAY)
+    done = run("notes", data=b"nonsense\n\xff\xfe\n" + line(request(1, "ping")))
+
+    codes = [json.loads(each).get("error", {}).get("code") for each in done.stdout.splitlines()]
+    assert codes == [-32700, -32700, None]
+
+
+def test_content_length_comes_through(program: Start) -> None:
+    program(STAY)
+    body = json.dumps(request(1, "ping")).encode()
+    framed = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    done = run("notes", data=framed * 2)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.count(b"Content-Length: ") == 2
+
+
+def test_a_client_that_does_not_read_is_waited_for_in_bounded_memory(
+    program: Start, bridge: Start
+) -> None:
+    living = program("""
+        @server.tool
+        async def much() -> str:
+            return "x" * 1_000_000
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes", opened=False, reading=False)
+    client.send(*HANDSHAKE, *(tool_call(n, "much") for n in range(100)))
+    other = bridge("notes")
+    assert text_of(other.ask_tool(1, "write", text="a")) == "1"
+    before = client.memory("VmRSS"), living.memory("VmRSS")
+    client.start_reading()
+    for n in range(100):
+        assert len(text_of(client.answer(n)["result"])) == 1_000_000
+
+    assert before[0] < 40_000_000
+    assert before[1] < 150_000_000
+    assert client.memory() < 50_000_000
+
+
+def test_a_process_that_does_not_read_is_waited_for_in_bounded_memory(
+    program: Start, bridge: Start
+) -> None:
+    living = program(STAY)
+    client = bridge("notes")
+    living.signal(signal.SIGSTOP)
+    os.set_blocking(client._popen.stdin.fileno(), False)  # type: ignore[union-attr]
+    data, written = line(request(1, "ping", {"x": "x" * 100_000})), 0
+    quiet = 0
+    while quiet < 20 and written < 100_000_000:
+        try:
+            client.write(data)
+            written += len(data)
+        except BlockingIOError:
+            quiet += 1
+            time.sleep(0.02)
+    memory = client.memory()
+    living.signal(signal.SIGCONT)
+
+    assert quiet == 20
+    assert written < 10_000_000
+    assert memory < 50_000_000
+
+
+def test_when_nobody_reads_any_more_the_bridge_ends(program: Start, bridge: Start) -> None:
+    program(STAY)
+    client = bridge("notes", opened=False, reading=False)
+    client.close_output()
+    client.send(request(1, "ping"))
+
+    assert client.ends() == 0
+
+
+def test_many_bridges_lead_to_one_state(program: Start, bridge: Start) -> None:
+    program(STAY)
+    clients = [bridge("notes") for _ in range(4)]
+    counts = [text_of(each.ask_tool(1, "write", text="a")) for each in clients]
+
+    assert counts == ["1", "2", "3", "4"]
+
+
+def test_a_program_may_print(program: Start, bridge: Start) -> None:
+    """L-6: its stdout is nobody's wire."""
+    living = program("""
+        @server.tool
+        def speak() -> str:
+            print("spurious output", flush=True)
+            os.write(1, b"and more")
+            return "spoken"
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes")
+
+    assert text_of(client.ask_tool(1, "speak")) == "spoken"
+    client.end()
+    assert client.left() == []
+    assert bytes(living.wire.data) == b"spurious output\nand more"
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("{", -32700),
+        ('{"jsonrpc":"2.0","id":1,"method":"ping"} trailing', -32700),
+        ('{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+        ('{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+        ('{"jsonrpc":"2.0","id":[1],"method":"ping"}', -32600),
+        ('{"jsonrpc":"2.0","id":1}', -32600),
+        ("[]", -32600),
+        ('"text"', -32600),
+        ('{"jsonrpc":"2.0","id":1,"method":"no/such"}', -32601),
+        ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"no"}}', -32602),
+        ('{"jsonrpc":"2.0","method":"no/such"}', None),
+        ('{"jsonrpc":"2.0","id":0,"method":"ping"}', 0),
+        ('{"jsonrpc":"2.0","id":"","method":"ping"}', 0),
+    ],
+)
+def test_messages_are_answered_as_on_stdio(program: Start, message: str, code: int | None) -> None:
+    """E-3 to E-7, E-12: by the process, with the codes that the specification has."""
+    program(STAY)
+    data = b"".join(map(line, HANDSHAKE)) + message.encode() + b"\n" + line(request("last", "ping"))
+    done = run("notes", data=data)
+
+    _, *answers, last = map(json.loads, done.stdout.splitlines())
+    assert last["id"] == "last"
+    if code is None:
+        assert answers == []
+    else:
+        assert [each.get("error", {}).get("code", 0) for each in answers] == [code]
+
+
+@pytest.mark.parametrize("asked", ["2024-11-05", "2025-06-18", "1999-01-01"])
+def test_each_client_gets_the_revision_it_asks_for(
+    program: Start, bridge: Start, asked: str
+) -> None:
+    """E-8 to E-11: negotiated, with our own name and what is registered."""
+    program("""
+        server = Server("notes", version="1.2.3", instructions="")
+
+        @server.tool
+        def one() -> int:
+            return 1
+
+        server.attach()
+        stay()
+    """)
+    clients = [bridge("notes", opened=False) for _ in range(2)]
+    params = {"capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
+    first = clients[0].ask(1, "initialize", {"protocolVersion": asked, **params})["result"]
+    second = clients[1].ask(1, "initialize", {"protocolVersion": "2025-11-25", **params})["result"]
+
+    assert first["protocolVersion"] == (asked if asked > "2000" else "2025-11-25")
+    assert second["protocolVersion"] == "2025-11-25"
+    assert first["serverInfo"] == {"name": "notes", "version": "1.2.3"}
+    assert set(first["capabilities"]) == {"tools", "logging"}
+    assert first["instructions"] == ""
+
+
+async def test_messages_can_be_handled_one_by_one_beside_clients(dial: Dial) -> None:
+    """E-2."""
+    server = Server("s")
+    with server.attach() as attached:
+        wire = dial(attached.socket)
+        wire.send(request(1, "ping"))
+
+        assert await server.handle(request(2, "ping")) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+        assert wire.read()["id"] == 1
+
+
+# The end of the process
+
+
+def test_each_open_request_is_answered_once_when_the_process_is_killed(
+    program: Start, bridge: Start
+) -> None:
+    """E-61: a failure of the process is not the end in the middle."""
+    living = program(STAY)
+    client = bridge("notes", "--wait", "0")
+    client.ask_tool(1, "write", text="answered before")
+    client.send(
+        tool_call(2, "nap", seconds=60),
+        tool_call("two", "nap", seconds=60),
+        {"method": "tools/call", "params": {"name": "nap"}, "jsonrpc": "2.0", "id": 3},
+        {"id": 'ä,"', "jsonrpc": "2.0", "method": "tools/call", "params": {"name": "doze"}},
+        tool_call(5, "nap", seconds=60),
+    )
+    client.cancel(5)
+    client.ask(6, "ping")
+    living.hears("napping")
+    living.signal(signal.SIGKILL)
+    status = client.ends()
+    left = client.left()
+
+    pid = living.pid
+    words = f"the process 'notes' (pid {pid}) has ended"
+    lost = [each for each in left if each.get("error", {}).get("code") == -32603]
+    assert {each["id"]: each["error"]["message"] for each in lost} == dict.fromkeys(
+        (2, "two"), f"{words} before it answered"
+    )
+    assert len(left) == 4  # two calls lacked an argument, and were answered before
+    assert status == 3
+    assert client.stderr == f"toolhaft: {words}\n"
+
+
+def test_half_an_answer_is_ended_before_the_error(program: Start, bridge: Start) -> None:
+    living = program("""
+        @server.tool
+        async def much() -> str:
+            return "x" * 3_000_000
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes", "--wait=0", opened=False, reading=False)
+    client.send(*HANDSHAKE, tool_call(1, "much"))
+    until(lambda: _unread(client._popen.stdout) > 60_000)
+    living.signal(signal.SIGKILL)
+    living.ends()
+    client.start_reading()
+    client.ends()
+    client.wire.wait_for_end()
+    *_, broken, last = bytes(client.wire.data).splitlines()
+
+    assert broken.startswith(b'{"jsonrpc":"2.0","id":1,"result":')
+    assert len(broken) < 3_000_000
+    assert json.loads(last)["id"] == 1
+    assert json.loads(last)["error"]["code"] == -32603
+
+
+def _unread(pipe: Any) -> int:
+    """How much is in the pipe that nobody has read."""
+    found = fcntl.ioctl(pipe, termios.FIONREAD, b"    ")
+    count: int = struct.unpack("i", found)[0]
+    return count
+
+
+@pytest.mark.parametrize("open_calls", [0, 1])
+def test_a_session_goes_on_after_a_restart(program: Start, bridge: Start, open_calls: int) -> None:
+    living = program("""
+        @server.resource("notes://all")
+        def all_notes() -> str:
+            return "old"
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes")
+    client.ask(1, "logging/setLevel", {"level": "warning"})
+    client.ask(2, "resources/subscribe", {"uri": "notes://all"})
+    if open_calls:
+        client.call(3, "nap", seconds=60)
+        living.hears("napping")
+    living.signal(signal.SIGKILL)
+    client.hears("waiting 10 s for it to come back")
+    client.call(4, "say_so")  # which waits in the pipe
+    program("""
+        @server.resource("notes://all")
+        def all_notes() -> str:
+            return "new"
+
+        @server.tool
+        async def say_so(ctx: Context) -> str:
+            await ctx.log("info", "not wanted")
+            await ctx.log("error", "wanted")
+            server.resource_updated("notes://all")
+            return ctx.client.name
+
+        server.attach()
+        stay()
+    """)
+    answer = client.answer(4)
+    client.hears("is back")
+    until(lambda: b"notes://all" in client.wire.data)
+    status = client.end()
+    heard = client.left()
+
+    assert text_of(answer["result"]) == "test"
+    assert status == 0
+    assert [each["id"] for each in heard if "id" in each] == [3] * open_calls
+    methods = [each["method"] for each in heard if "method" in each]
+    assert methods.count("notifications/message") == 1
+    assert methods.count("notifications/resources/updated") == 1
+    assert "notifications/tools/list_changed" in methods
+    during = " during 1 call" if open_calls else ""
+    assert f"has ended{during}; waiting 10 s" in client.stderr
+
+
+def test_without_a_handshake_nothing_has_to_be_told(program: Start, bridge: Start) -> None:
+    living = program(STAY)
+    client = bridge("notes", opened=False)
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    ask = request(1, "tools/call", {"name": "write", "arguments": {"text": "a"}, "_meta": meta})
+    client.send(ask)
+    first = client.answer(1)
+    living.signal(signal.SIGKILL)
+    client.hears("waiting")
+    program(AGAIN)
+    client.send({**ask, "id": 2})
+    second = client.answer(2)
+    client.end()
+
+    assert [text_of(each["result"]) for each in (first, second)] == ["1", "1"]
+    assert client.left() == []
+
+
+def test_a_line_that_was_begun_is_ended_in_the_next_process(program: Start, bridge: Start) -> None:
+    living = program(STAY)
+    client = bridge("notes")
+    start, end = line(tool_call(1, "which"))[:30], line(tool_call(1, "which"))[30:]
+    client.write(start)
+    until(lambda: _unread(client._popen.stdin) == 0)
+    living.signal(signal.SIGKILL)
+    client.hears("waiting")
+    program(AGAIN)
+    client.hears("is back")
+    client.write(end)
+
+    assert text_of(client.answer(1)["result"]) == "new"
+
+
+def test_a_process_that_ends_in_order_is_waited_for_as_well(program: Start, bridge: Start) -> None:
+    living = program("server.attach(); say('attached'); sys.stdin.read()")
+    client = bridge("notes")
+    living.end()
+    client.hears("waiting 10 s")
+    program(AGAIN)
+
+    assert text_of(client.ask_tool(1, "which")) == "new"
+
+
+def test_who_does_not_come_back_is_given_up(program: Start, bridge: Start) -> None:
+    living = program(STAY)
+    client = bridge("notes", "--wait", "0.3")
+    living.signal(signal.SIGKILL)
+    client.hears("waiting 0.3 s")
+    client.call(1, "write", text="meanwhile")
+    status = client.ends()
+    [answer] = client.left()
+
+    assert status == 3
+    assert client.stderr.endswith("has ended, and has not come back\n")
+    assert answer["id"] == 1
+    assert answer["error"]["message"].endswith("has ended, and has not come back")
+
+
+def test_a_client_that_leaves_ends_the_wait(program: Start, bridge: Start) -> None:
+    living = program(STAY)
+    client = bridge("notes", "--wait")
+    living.signal(signal.SIGKILL)
+    client.hears("waiting")
+
+    assert client.end() == 3
+
+
+def test_a_client_of_content_length_is_not_kept(program: Start, bridge: Start) -> None:
+    """Of whom it is not known what is open."""
+    living = program(STAY)
+    client = bridge("notes", opened=False)
+    body = line(request(1, "ping"))
+    client.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    client.wire.wait_for(lambda: b"result" in client.wire.data, "an answer")
+    living.signal(signal.SIGKILL)
+
+    assert client.ends() == 3
+
+
+def test_another_revision_cannot_be_told(program: Start, bridge: Start, places: Path) -> None:
+    living = program(STAY)
+    client = bridge("notes", "--wait")
+    living.signal(signal.SIGKILL)
+    living.ends()
+    client.hears("waiting")
+    path = places / "toolhaft" / "notes.sock"
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        listener.settimeout(PATIENCE)
+        wire, _ = listener.accept()
+        with wire, wire.makefile("rwb") as file:
+            assert json.loads(file.readline())["ask"] == "serve"
+            file.write(b'{"toolhaft":1,"name":"notes","pid":1}\n')
+            file.flush()
+            assert json.loads(file.readline())["method"] == "initialize"
+            result = b'{"protocolVersion":"2030-01-01","capabilities":{}}'
+            file.write(b'{"jsonrpc":"2.0","id":"init","result":%b}\n' % result)
+            file.flush()
+            status = client.ends()
+
+    assert status == 3
+    assert "speaks revision 2030-01-01 instead of 2025-11-25" in client.stderr
+
+
+def test_an_interrupted_bridge_says_nothing(program: Start, bridge: Start) -> None:
+    program(STAY)
+    client = bridge("notes")
+    client.signal(signal.SIGINT)
+
+    assert client.ends() == 130
+    assert client.stderr == ""
+
+
+# The record
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+def test_all_messages_are_recorded(
+    program: Start, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E-56, E-62: a log by an option or a variable, with time and direction."""
+    program(STAY)
+    log = tmp_path / "traffic.jsonl"
+    words = ["--log", str(log)] if how == "option" else []
+    if how == "variable":
+        monkeypatch.setenv("TOOLHAFT_LOG", str(log))
+    done = run("notes", *words, data=b"nonsense\n" + line(request(1, "ping")).rstrip())
+
+    entries = [json.loads(each) for each in log.read_text().splitlines()]
+    times = [each.pop("time") for each in entries]
+    pids = {each.pop("pid") for each in entries}
+    assert done.returncode == 0
+    assert times == sorted(times)
+    assert all(len(each) == len("2026-07-28T00:00:00.000Z") for each in times)
+    assert len(pids) == 1
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert entries[0] == {"event": "connected to 'notes'"}
+    assert entries[-1] == {"event": "done"}
+    assert [each for each in entries if each.get("direction") == "in"] == [
+        {"direction": "in", "text": "nonsense"},
+        {"direction": "in", "message": request(1, "ping")},
+    ]
+    out = [each["message"] for each in entries if each.get("direction") == "out"]
+    assert [each.get("result") for each in out] == [None, {}]
+
+
+def test_the_end_of_a_process_is_recorded(program: Start, bridge: Start, tmp_path: Path) -> None:
+    living = program(STAY)
+    client = bridge("notes", "--log", "log", "--wait=0")
+    client.call(1, "nap", seconds=60)
+    living.hears("napping")
+    living.signal(signal.SIGKILL)
+    client.ends()
+    entries = [json.loads(each) for each in (tmp_path / "log").read_text().splitlines()]
+
+    assert entries[-1]["event"].endswith("has ended")
+    assert entries[-2]["message"]["error"]["code"] == -32603
+
+
+# ps
+
+
+def ps(*words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "toolhaft", "ps", *words],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=30,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_ps_lists_who_is_attached(program: Start, bridge: Start, places: Path) -> None:
+    """E-57: what is set up can be seen."""
+    living = program(STAY)
+    bridge("notes")
+    stale = socket.socket(socket.AF_UNIX)
+    stale.bind(str(places / "toolhaft" / "gone.sock"))
+    stale.close()
+    text = ps()
+    after = ps("--json")
+
+    head, gone, notes = text.splitlines()
+    assert head.split() == ["NAME", "PID", "SERVER", "VERSION", "SINCE", "CLIENTS"]
+    assert gone == "gone   (its process has ended; removed)"
+    assert notes.split()[:4] == ["notes", str(living.pid), "notes", "1.0.0"]
+    assert notes.split()[-1] == "1"
+    [listed] = json.loads(after)
+    assert listed["state"] == "attached"
+    assert listed["socket"] == f"{places}/toolhaft/notes.sock"
+
+
+def test_ps_without_anybody() -> None:
+    assert ps() == "no process is attached; server.attach() in a process of yours does it\n"
+    assert json.loads(ps("--json")) == []
+
+
+def test_ps_of_somebody_who_does_not_answer(program: Start) -> None:
+    living = program(STAY)
+    living.signal(signal.SIGSTOP)
+    said = ps()
+    living.signal(signal.SIGCONT)
+
+    assert "notes  (no answer within 2 s)" in said
+
+
+def test_nothing_of_a_client_reaches_another(dial: Dial) -> None:
+    server = Server("s")
+    with server.attach() as attached:
+        wires = [dial(attached.socket) for _ in range(3)]
+        for number, wire in enumerate(wires):
+            wire.send(request(number, "ping"))
+
+        assert [wire.read()["id"] for wire in wires] == [0, 1, 2]

@@ -1,0 +1,112 @@
+"""What the page and the example show is what happens."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+from tests.attach.conftest import Start
+from tests.runtime.process import Process, text_of
+
+from toolhaft.attachment import AttachOptions
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/attach.md").read_text("utf-8")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Any]:
+    """Start a file of the repository."""
+    with ExitStack() as stack:
+
+        def start(file: str) -> Process:
+            command = [sys.executable, "-W", "error", str(ROOT / file)]
+            return stack.enter_context(Process(command, cwd=tmp_path))
+
+        yield start
+
+
+def test_the_example_of_asyncio(run: Any, bridge: Start) -> None:
+    run("docs/examples/attach_asyncio.py")
+    client = bridge("counter", "--wait")
+    counts = [int(text_of(client.ask_tool(1, "reset"))) for _ in range(3)]
+
+    assert all(count >= 0 for count in counts)
+
+
+def test_the_example_of_threads(run: Any, bridge: Start) -> None:
+    run("docs/examples/attach_threads.py")
+    client = bridge("painter", "--wait")
+    lines = [text_of(client.ask_tool(1, "paint", colour="red")) for _ in range(2)]
+
+    assert lines == ["1", "2"]
+
+
+def test_the_example_of_hooks(run: Any, bridge: Start) -> None:
+    hooked = run("docs/examples/attach_hooks.py")
+    first, second = bridge("hooked", "--wait"), bridge("hooked")
+    first.end()
+    second.end()
+    hooked.wire.wait_for(lambda: hooked.wire.data.count(b"\n") == 4, "four lines")
+
+    assert bytes(hooked.wire.data).split() == b"1 here 2 here 1 here 0 here".split()
+
+
+def test_the_living_notebook(run: Any, bridge: Start) -> None:
+    notebook = run("examples/living_notebook.py")
+    client = bridge("notebook", "--wait")
+    notebook.write(b"from the terminal\n")
+    written = text_of(client.ask_tool(1, "write", text="from the model"))
+    notebook.wire.wait_for(lambda: b"(model) from the model" in notebook.wire.data, "the page")
+    pages = client.ask_tool(2, "read")["structuredContent"]["result"]
+    status = notebook.end()
+
+    assert written in ("page 1", "page 2")
+    assert "from the model" in pages
+    assert status == 0
+    assert notebook.stderr == ""
+
+
+def test_the_living_notebook_is_short() -> None:
+    lines = (ROOT / "examples/living_notebook.py").read_text().splitlines()
+
+    assert len([line for line in lines if line.strip()]) <= 30
+
+
+def test_the_table_of_options_is_complete() -> None:
+    table = PAGE.split("`server.attach` takes these:", 1)[1].split("and gives", 1)[0]
+    shown = set(
+        re.findall(
+            r"`(\w+)`(?=[,| ])",
+            "\n".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+            + " ",
+        )
+    )
+
+    assert shown == {"name", *get_type_hints(AttachOptions)}
+
+
+def test_the_table_of_the_bridge_is_complete() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "toolhaft", "attach", "--help"],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=30,
+    )
+    options = set(re.findall(r"--[a-z]+", done.stdout)) - {"--help"}
+    section = PAGE.split("## The bridge", 1)[1].split("## Security", 1)[0]
+
+    assert options == set(re.findall(r"^\| .*?(--[a-z]+)", section, re.MULTILINE)) | {"--stop"}
+
+
+def test_the_entry_for_clients_is_json() -> None:
+    """L-13."""
+    [entry] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+
+    assert json.loads(entry)["mcpServers"]["counter"]["args"] == ["attach", "counter"]

@@ -1,0 +1,331 @@
+"""What `toolhaft check` says of what a server lists. Rules are functions of values."""
+
+from typing import Any
+
+import pytest
+
+from toolhaft.cli.checking import clients
+from toolhaft.cli.checking.findings import LEVELS, Finding, at_least
+from toolhaft.cli.checking.rules import reviewed, tokens
+
+Json = dict[str, Any]
+OBJECT: Json = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def listing(**members: Any) -> Json:
+    empty: Json = {"resources": [], "templates": [], "prompts": [], "tools": []}
+    server = {"name": "s", "version": "1.0.0"}
+    return {"server": server, "instructions": "Words.", **empty, **members}
+
+
+def tool(**members: Any) -> Json:
+    return {
+        "name": "find",
+        "description": "Find something.",
+        "inputSchema": OBJECT,
+        "annotations": {"readOnlyHint": True},
+        **members,
+    }
+
+
+def found(before: Json | None = None, **members: Any) -> list[tuple[str, str, str]]:
+    """What is said, but for what it costs, which is always said."""
+    now = listing(**members)
+    findings = reviewed(now, before or now)
+    return [(each.level, each.rule, each.where) for each in findings if each.rule != "cost"]
+
+
+def taking(schema: Json | bool, name: str = "a") -> Json:
+    described = {**schema, "description": "words"} if isinstance(schema, dict) else schema
+    return tool(inputSchema={**OBJECT, "properties": {name: described}, "required": [name]})
+
+
+def test_of_a_server_without_faults_nothing_is_said() -> None:
+    assert found(tools=[tool()]) == []
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ({"server": {"name": "s", "version": "0.0.0"}, "tools": [tool()]}, ("note", "version")),
+        ({"instructions": "", "tools": [tool()]}, ("note", "instructions")),
+        ({}, ("error", "nothing")),
+    ],
+    ids=["version", "instructions", "nothing"],
+)
+def test_of_the_server_itself(members: Json, expected: tuple[str, str]) -> None:
+    assert found(**members) == [(*expected, "server")]
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", ["find", "find_all", "find-all", "Find2", "_find"])
+def test_names_that_all_clients_take(name: str) -> None:
+    assert found(tools=[tool(name=name)]) == []
+
+
+@pytest.mark.parametrize("name", ["git.log", "a" * 65, "git log", "größe"])
+def test_names_that_clients_refuse(name: str) -> None:
+    rules = {each[:2] for each in found(tools=[tool(name=name)])}
+
+    assert ("error", "tool-name") in rules
+
+
+def test_a_name_that_begins_with_a_digit() -> None:
+    assert found(tools=[tool(name="2d")]) == [("warning", "tool-name", "tool 2d")]
+
+
+def test_a_name_that_is_too_long_after_that_of_the_server() -> None:
+    names = {"name": "s" * 30, "version": "1"}
+
+    assert found(server=names, tools=[tool(name="t" * 29)]) == []
+    assert found(server=names, tools=[tool(name="t" * 30)]) == [
+        ("warning", "tool-name-length", "tool " + "t" * 30)
+    ]
+
+
+@pytest.mark.parametrize("name", ["filter[id]", "$top", "a" * 65, "größe"])
+def test_parameters_that_clients_refuse(name: str) -> None:
+    assert found(tools=[taking({"type": "string"}, name)]) == [
+        ("error", "parameter-name", f"tool find, parameter {name}")
+    ]
+
+
+# Descriptions
+
+
+def test_descriptions_that_are_missing() -> None:
+    schema = {**OBJECT, "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    tools = [tool(description=" ", inputSchema=schema)]
+    prompts = [{"name": "advice", "arguments": [{"name": "about"}]}]
+    resources = [{"uri": "a://b", "name": "b", "mimeType": "text/plain"}]
+
+    assert found(tools=tools, prompts=prompts, resources=resources) == [
+        ("error", "tool-description", "tool find"),
+        ("warning", "parameter-description", "tool find, parameter a"),
+        ("warning", "resource-description", "resource a://b"),
+        ("warning", "prompt-description", "prompt advice"),
+        ("note", "prompt-argument", "prompt advice, argument about"),
+    ]
+
+
+@pytest.mark.parametrize(("length", "said"), [(1024, False), (1025, True), (2049, True)])
+def test_descriptions_that_are_too_long(length: int, said: bool) -> None:
+    expected = [("warning", "tool-description-length", "tool find")] if said else []
+
+    assert found(tools=[tool(description="x" * length)]) == expected
+
+
+def test_things_that_cannot_be_told_apart() -> None:
+    tools = [
+        tool(name="one", title="Find"),
+        tool(
+            name="two", description="Another.", annotations={"readOnlyHint": True, "title": "Find"}
+        ),
+        tool(name="three", description="Another."),
+    ]
+
+    assert found(tools=tools) == [
+        ("warning", "tool-twins", "tool one"),
+        ("warning", "tool-twins", "tool two"),
+    ]
+
+
+# Hints, numbers, cost
+
+
+@pytest.mark.parametrize(
+    ("hints", "level"),
+    [
+        ({}, "note"),
+        ({"readOnlyHint": True, "destructiveHint": True}, "warning"),
+        ({"readOnlyHint": False}, None),
+        ({"destructiveHint": False}, None),
+    ],
+    ids=["none", "both", "not read-only", "not destructive"],
+)
+def test_hints(hints: Json, level: str | None) -> None:
+    expected = [] if level is None else [(level, "hints", "tool find")]
+
+    assert found(tools=[tool(annotations=hints)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "level"), [(40, None), (41, "note"), (81, "warning"), (129, "error")]
+)
+def test_the_number_of_tools(number: int, level: str | None) -> None:
+    tools = [tool(name=f"t{each}", description=f"Tool {each}.") for each in range(number)]
+
+    assert found(tools=tools) == ([] if level is None else [(level, "tools", "server")])
+
+
+def test_the_cost_is_an_estimate_and_names_the_dearest() -> None:
+    tools = [tool(name=name, description=name * size) for name, size in (("a", 9), ("b", 900))]
+    [cost] = [each for each in reviewed(listing(tools=tools), listing(tools=tools))
+              if each.rule == "cost"]  # fmt: skip
+
+    assert cost.level == "note"
+    assert "an estimate, at 4 bytes each): b " in cost.what
+    assert f"about {tokens(tools):,} tokens" in cost.what
+    assert tokens("12") == 1
+    assert tokens("12345") == 2
+
+
+def test_a_list_that_is_dear_is_a_warning() -> None:
+    tools = [tool(name=f"t{each}", description=f"{each}" + "x" * 1000) for each in range(90)]
+    levels = {
+        each.rule: each.level for each in reviewed(listing(tools=tools), listing(tools=tools))
+    }
+
+    assert levels["cost"] == "warning"
+
+
+# Schemas
+
+
+@pytest.mark.parametrize(
+    ("schema", "level", "rule"),
+    [
+        ({"type": "array"}, "error", "schema-no-items"),
+        ({}, "warning", "schema-no-type"),
+        ({"type": ["string", "null"]}, "warning", "schema-types"),
+        ({"enum": ["a", "b"]}, "warning", "schema-enum"),
+        ({"type": "integer", "enum": [1, 2]}, "warning", "schema-enum"),
+        ({"type": "string", "format": "uri"}, "note", "schema-format"),
+        ({"type": "integer", "exclusiveMinimum": 0}, "note", "schema-keywords"),
+    ],
+    ids=["items", "type", "types", "enum", "numbers", "format", "keywords"],
+)
+def test_schemas_that_clients_choke_on(schema: Json, level: str, rule: str) -> None:
+    assert found(tools=[taking(schema)]) == [(level, rule, "tool find, parameter a")]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": {"type": "string"}},
+        {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        {"type": "string", "enum": ["a"]},
+        {"type": "string", "format": "date-time"},
+        {"type": "object", "additionalProperties": {"type": "integer"}},
+    ],
+    ids=["items", "union", "enum", "format", "mapping"],
+)
+def test_schemas_that_all_clients_read(schema: Json) -> None:
+    assert found(tools=[taking(schema)]) == []
+
+
+def test_what_is_deep_inside_is_found() -> None:
+    member = {**OBJECT, "properties": {"b": {"type": "array"}}, "required": ["b"]}
+    deep = {"type": "array", "items": member}
+
+    assert found(tools=[taking(deep)]) == [
+        ("error", "schema-no-items", "tool find, parameter a[].b")
+    ]
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
+def test_a_choice_at_the_root(keyword: str) -> None:
+    schema = {**OBJECT, keyword: [{"required": ["a"]}, {"required": ["b"]}]}
+    schema["properties"] = {name: {"type": "string", "description": name} for name in "ab"}
+
+    assert ("error", "schema-root", "tool find") in found(tools=[tool(inputSchema=schema)])
+
+
+def test_roots_that_are_no_objects_or_have_no_properties() -> None:
+    assert ("error", "schema-no-object", "tool find") in found(tools=[tool(inputSchema={})])
+    assert found(tools=[tool(inputSchema={"type": "object"})]) == [
+        ("note", "schema-no-properties", "tool find")
+    ]
+
+
+def test_references_and_schemas_that_contain_themselves() -> None:
+    node: Json = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
+    member = {"$ref": "#/$defs/node", "description": "words"}
+    recursive = {**OBJECT, "properties": {"a": member}, "required": ["a"], "$defs": {"node": node}}
+    plain = {**recursive, "$defs": {"node": {"type": "string"}}}
+
+    said = found(tools=[tool(inputSchema=recursive, outputSchema=recursive)])
+    assert [each for each in said if each[1].startswith("schema")] == [
+        ("warning", "schema-recursive", "tool find"),
+        ("warning", "schema-recursive-result", "tool find"),
+    ]
+    assert ("warning", "schema-reference", "tool find") in found(tools=[tool(inputSchema=plain)])
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer", "minimum": 5, "maximum": 4},
+        {"type": "integer", "exclusiveMinimum": 4, "exclusiveMaximum": 5},
+        {"type": "string", "minLength": 5, "maxLength": 4},
+        {"type": "array", "items": False, "minItems": 1},
+        {"allOf": [{"type": "string"}, {"type": "integer"}]},
+        {"type": "object", "required": ["a"], "additionalProperties": False},
+    ],
+    ids=["range", "integers", "length", "items", "types", "members"],
+)
+def test_schemas_that_nothing_fits(schema: Json) -> None:
+    result = tool(outputSchema={"type": "object", "properties": {"x": schema}})
+
+    said = found(tools=[result])
+
+    assert ("error", "schema-empty", "tool find, result x") in said
+
+
+def test_schemas_that_are_none() -> None:
+    nowhere = {"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}}
+    tools = [
+        tool(inputSchema={"type": "text"}),
+        tool(name="b", description="Other.", outputSchema=nowhere),
+    ]
+
+    assert found(tools=tools) == [
+        ("error", "schema-invalid", "tool find"),
+        ("error", "schema-invalid", "tool b"),
+    ]
+
+
+def test_strict_mode_is_one_note_for_all_tools() -> None:
+    schema = {**OBJECT, "properties": {"a": {"type": "string", "description": "words"}}}
+    tools = [tool(name=name, description=name, inputSchema=schema) for name in ("a", "b", "c", "d")]
+
+    assert found(tools=tools) == [("note", "strict", "server")]
+
+
+# Both eras
+
+
+def test_what_only_one_era_lists() -> None:
+    before = listing(tools=[tool(), tool(name="old", description="Old.")])
+
+    assert found(before, tools=[tool()]) == [("warning", "eras", "tool old")]
+
+
+def test_a_result_that_is_no_object_in_older_revisions() -> None:
+    plain = tool(outputSchema={"type": "integer"})
+    wrapped = tool(outputSchema={"type": "object"})
+
+    assert found(listing(tools=[wrapped]), tools=[plain]) == []
+    assert found(listing(tools=[plain]), tools=[plain]) == [
+        ("error", "schema-result-object", "tool find")
+    ]
+
+
+# Levels
+
+
+def test_a_level_shows_itself_and_what_is_worse() -> None:
+    findings = [Finding(level, "r", "w", level) for level in reversed(LEVELS)]
+
+    assert [each.level for each in at_least(findings, "warning")] == ["error", "warning"]
+    assert [each.level for each in at_least(findings, "note")] == list(LEVELS)
+
+
+def test_each_fact_about_a_client_says_where_it_is_known_from() -> None:
+    rules = [each for each in vars(clients).values() if isinstance(each, clients.SchemaRule)]
+    facts = [*rules, *clients.NAMES, *clients.TOOLS, *clients.DESCRIPTION]
+
+    assert len(facts) > 15
+    assert [each for each in facts if not each.source.startswith("https://")] == []

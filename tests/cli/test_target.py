@@ -1,0 +1,83 @@
+"""Which server a TARGET is."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import toolhaft
+
+
+def write(path: Path, *names: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    listed = ", ".join(names)
+    text = (
+        "from toolhaft import Server\n"
+        + "".join(f'{name} = Server("{name}", version="1.0.0")\n' for name in names)
+        + f"for each in ({listed},):\n"
+        '    each.add_tool(lambda: "here", name=f"in_{each.name}", description="Say so.")\n'
+        "del each\n"
+    )
+    path.write_text(text)
+
+
+def called(target: str, tool: str, cwd: Path) -> tuple[int, str]:
+    done = toolhaft("call", target, tool, cwd=cwd)
+    return done.returncode, done.stdout.strip() or done.stderr.strip()
+
+
+def test_of_several_servers_the_one_named_server_is_meant(tmp_path: Path) -> None:
+    write(tmp_path / "many.py", "git", "server")
+
+    assert called("many.py", "in_server", tmp_path) == (0, "here")
+    assert called("many.py:git", "in_git", tmp_path) == (0, "here")
+
+
+def test_of_several_servers_with_other_names_one_has_to_be_said(tmp_path: Path) -> None:
+    write(tmp_path / "many.py", "git", "files")
+
+    code, told = called("many.py", "in_git", tmp_path)
+
+    assert code == 2
+    assert told.endswith("many.py has several servers; say which: many.py:git or many.py:files")
+
+
+@pytest.mark.parametrize(
+    ("file", "named"),
+    [
+        ("src/shop/main.py", "shop.main:server"),
+        ("shop/main.py", "shop.main"),
+        ("main.py", "main.py"),
+        ("main.py", "main.py:server"),
+    ],
+)
+def test_a_folder_says_in_its_pyproject_which_server_it_is(
+    tmp_path: Path, file: str, named: str
+) -> None:
+    project = tmp_path / "project"
+    write(project / file, "server")
+    (project / "pyproject.toml").write_text(f'[tool.toolhaft]\nserver = "{named}"\n')
+
+    assert called("project", "in_server", tmp_path) == (0, "here")
+    assert called(".", "in_server", project) == (0, "here")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "is a folder without a pyproject.toml; name a file in it"),
+        ("", 'write there: [tool.toolhaft] server = "package.module:name"'),
+        ("[tool]\ntoolhaft = 5\n", "does not say which server"),
+        ("[tool.toolhaft]\nserver = 5\n", "does not say which server"),
+        ("[tool", "cannot be read: "),
+        ('[tool.toolhaft]\nserver = "nowhere:server"\n', "there is no module 'nowhere'"),
+    ],
+)
+def test_a_folder_that_names_no_server_is_told_how(
+    tmp_path: Path, text: str | None, told: str
+) -> None:
+    if text is not None:
+        (tmp_path / "pyproject.toml").write_text(text)
+
+    code, said = called(str(tmp_path), "add", tmp_path)
+
+    assert code == 2
+    assert told in said

@@ -1,0 +1,484 @@
+"""`toolhaft install` and `uninstall`, with the files of every client."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.install.conftest import House
+
+from toolhaft.cli.installing.clients import CLIENTS
+
+USER_FILES = {
+    "claude-desktop": ".config/Claude/claude_desktop_config.json",
+    "claude-code": ".claude.json",
+    "vscode": ".config/Code/User/mcp.json",
+    "copilot": ".copilot/mcp-config.json",
+    "cursor": ".cursor/mcp.json",
+    "windsurf": ".codeium/windsurf/mcp_config.json",
+    "gemini": ".gemini/settings.json",
+    "codex": ".codex/config.toml",
+    "zed": ".config/zed/settings.json",
+    "goose": ".config/goose/config.yaml",
+    "opencode": ".config/opencode/opencode.json",
+}
+PARENTS = {"vscode": "servers", "codex": "mcp_servers", "zed": "context_servers"}
+PARENTS |= {"goose": "extensions", "opencode": "mcp"}
+SAMPLES = {
+    "json": '\ufeff// mine\r\n{\r\n\t"theme": "dark", // so\r\n\t"mcpServers": {},\r\n}',
+    "toml": 'model = "x" # mine\n\n[mcp_servers.git] # theirs\ncommand = "git"',
+    "yaml": "# mine\nextensions:\n    git: # theirs\n        cmd: git\nMODEL: x",
+}
+every_client = pytest.mark.parametrize("client", list(USER_FILES))
+
+
+def read(path: Path) -> Any:
+    """A file as its client would read it."""
+    text = path.read_text()
+    if path.suffix == ".toml":
+        return tomllib.loads(text)
+    return yaml.safe_load(text) if path.suffix == ".yaml" else json.loads(text)
+
+
+def entry(house: House, client: str, name: str = "notes") -> Any:
+    """What the file of a client has under a name."""
+    return read(house.home / USER_FILES[client])[PARENTS.get(client, "mcpServers")][name]
+
+
+def install(house: House, *words: str) -> str:
+    """Install without looking at the server; what is printed."""
+    done = house.run("install", *words, "--no-check")
+    assert (done.status, done.err) == (0, "")
+    return done.out
+
+
+def uninstall(house: House, *words: str) -> str:
+    done = house.run("uninstall", *words)
+    assert (done.status, done.err) == (0, "")
+    return done.out
+
+
+# In and out
+
+
+@every_client
+def test_where_there_was_nothing_nothing_is_left(house: House, client: str) -> None:
+    before = house.tree()
+    install(house, client, "notes.py", "--env", "K=v")
+    words = json.dumps(entry(house, client))
+    uninstall(house, client, "notes")
+
+    assert str(house.project / "notes.py") in words
+    assert '"K": "v"' in words
+    assert house.tree() == before
+
+
+@every_client
+def test_a_file_that_was_there_comes_back_to_the_byte(house: House, client: str) -> None:
+    kind = Path(USER_FILES[client]).suffix[1:]
+    path = house.put(USER_FILES[client], SAMPLES[kind])
+    path.chmod(0o640)
+    before = house.tree()
+
+    install(house, client, "notes.py")
+    during = path.read_text()
+    uninstall(house, client, "notes")
+
+    assert "notes.py" in during
+    assert all(word in during for word in ("mine", "so" if kind == "json" else "theirs"))
+    assert house.tree() == before
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@every_client
+def test_a_project_has_a_file_of_its_own(house: House, client: str) -> None:
+    before = house.tree()
+    done = house.run("install", client, "notes.py", "--no-check", "--scope", "project")
+    if not CLIENTS[client].project:
+        assert done.status == 3
+        assert "has no configuration for a project" in done.err
+        return
+    changed = house.tree().keys() - before.keys()
+    uninstall(house, client, "notes", "--scope", "project")
+
+    assert done.status == 0
+    assert changed
+    assert all(name.startswith("project/") for name in changed)
+    assert house.tree() == before
+
+
+def test_two_servers_can_leave_in_any_order(house: House) -> None:
+    before = house.tree()
+    for order in (["one", "two"], ["two", "one"]):
+        for name in ("one", "two"):
+            install(house, "cursor", "goose", "codex", "notes.py", "--name", name)
+        for name in order:
+            uninstall(house, "cursor", "goose", "codex", name)
+
+        assert house.tree() == before
+
+
+def test_the_earlier_state_is_kept_until_the_last_of_ours_is_gone(house: House) -> None:
+    path = house.put(".cursor/mcp.json", "{}")
+    backup = path.with_name("mcp.json.toolhaft.bak")
+
+    install(house, "cursor", "notes.py", "--name", "one")
+    install(house, "cursor", "notes.py", "--name", "two")
+    first = backup.read_text()
+    uninstall(house, "cursor", "one")
+    kept = backup.exists()
+    uninstall(house, "cursor", "two")
+
+    assert (first, kept, backup.exists()) == ("{}", True, False)
+
+
+def test_several_clients_at_once(house: House) -> None:
+    out = install(house, "cursor", "zed", "notes.py")
+
+    assert "cursor: added 'notes' in " in out
+    assert "zed: added 'notes' in " in out
+    assert "next: " in out
+    assert entry(house, "cursor") == entry(house, "zed")
+
+
+def test_all_clients_that_are_there(house: House) -> None:
+    (house.home / ".cursor").mkdir()
+    (house.home / ".config/zed").mkdir(parents=True)
+    before = house.tree()
+
+    out = install(house, "--all", "notes.py")
+    gone = uninstall(house, "--all", "notes")
+
+    assert [line.split(":")[0] for line in out.splitlines() if line[0] != " "] == ["cursor", "zed"]
+    assert "zed: removed 'notes'" in gone
+    assert house.tree() == before
+
+
+def test_two_clients_with_one_file(house: House) -> None:
+    out = install(house, "claude-code", "copilot", "notes.py", "--scope", "project")
+
+    assert "copilot: reads the same file as claude-code" in out
+
+
+def test_what_others_add_meanwhile_stays(house: House) -> None:
+    path = house.put(".cursor/mcp.json", "{}")
+    install(house, "cursor", "notes.py")
+    text = path.read_text().replace('"notes"', '"theirs": {"url": "x"},\n    "notes"')
+    path.write_text(text)
+
+    uninstall(house, "cursor", "notes")
+
+    assert path.read_text() == '{\n  "mcpServers": {\n    "theirs": {"url": "x"}\n  }\n}'
+
+
+def test_opencode_keeps_its_servers_in_one_of_two_places(house: House) -> None:
+    path = house.put(USER_FILES["opencode"], '{"mcp": {"servers": {}}}')
+
+    install(house, "opencode", "notes.py")
+
+    assert list(read(path)["mcp"]["servers"]) == ["notes"]
+
+
+def test_a_new_file_is_for_its_owner_only(house: House) -> None:
+    install(house, "cursor", "notes.py")
+    install(house, "cursor", "notes.py", "--scope", "project")
+
+    assert (house.home / ".cursor/mcp.json").stat().st_mode & 0o777 == 0o600
+    assert (house.project / ".cursor/mcp.json").stat().st_mode & 0o044 != 0
+
+
+# What is there already
+
+
+def test_the_same_again_changes_nothing(house: House) -> None:
+    for client in ("cursor", "codex", "goose"):
+        install(house, client, "notes.py")
+        before = house.tree()
+
+        assert f"{client}: has 'notes' already" in install(house, client, "notes.py")
+        assert house.tree() == before
+
+
+def test_another_entry_is_not_replaced_unless_that_is_wanted(house: House) -> None:
+    text = '{"mcpServers": {"notes": {"command": "theirs"}}}'
+    path = house.put(".cursor/mcp.json", text)
+
+    refused = house.run("install", "cursor", "notes.py", "--no-check")
+    unchanged = path.read_text()
+    forced = install(house, "cursor", "notes.py", "--force")
+    replaced = entry(house, "cursor")["command"]
+    back = uninstall(house, "cursor", "notes")
+
+    assert refused.status == 3
+    assert "has another entry 'notes'; --force replaces it, and --name gives yours" in refused.err
+    assert unchanged == text
+    assert "cursor: replaced 'notes' in " in forced
+    assert replaced != "theirs"
+    assert "put back what was there before" in back
+    assert path.read_text() == text
+
+
+def test_our_own_entry_is_replaced_for_good(house: House) -> None:
+    before = house.tree()
+    install(house, "cursor", "codex", "goose", "notes.py")
+    install(house, "cursor", "codex", "goose", "notes.py", "--env", "K=v", "--force")
+    replaced = entry(house, "codex")["env"]
+    uninstall(house, "cursor", "codex", "goose", "notes")
+
+    assert replaced == {"K": "v"}
+    assert house.tree() == before
+
+
+def test_an_entry_of_others_is_not_removed_unless_that_is_wanted(house: House) -> None:
+    path = house.put(".cursor/mcp.json", '{"mcpServers": {"git": {"command": "git"}}}')
+
+    refused = house.run("uninstall", "cursor", "git")
+    uninstall(house, "cursor", "git", "--force")
+
+    assert refused.status == 3
+    assert "is not of toolhaft's making; --force removes it" in refused.err
+    assert path.read_text() == '{"mcpServers": {}}'
+
+
+def test_what_is_not_there_is_said_with_what_is(house: House) -> None:
+    install(house, "cursor", "notes.py")
+
+    done = house.run("uninstall", "cursor", "nots")
+
+    assert done.status == 3
+    assert "has no entry 'nots'; of ours, there is notes" in done.err
+
+
+def test_without_receipts_an_entry_can_still_be_removed(house: House) -> None:
+    install(house, "cursor", "codex", "goose", "notes.py")
+    (house.home / ".local/state/toolhaft/installed.json").unlink()
+
+    uninstall(house, "cursor", "codex", "goose", "notes")
+
+    assert read(house.home / USER_FILES["cursor"]) == {"mcpServers": {}}
+    assert read(house.home / USER_FILES["codex"]) == {}
+    assert read(house.home / USER_FILES["goose"]) == {"extensions": {}}
+
+
+def test_broken_receipts_are_named(house: House) -> None:
+    house.put(".local/state/toolhaft/installed.json", "[1]")
+
+    done = house.run("install", "cursor", "notes.py", "--no-check")
+    listed = house.run("clients")
+
+    assert (listed.status, listed.out, listed.err) == (3, "", done.err)
+    assert done.status == 3
+    assert "installed.json, where toolhaft keeps what it has installed, cannot be read" in done.err
+
+
+# Nothing is written if anything is wrong
+
+
+BROKEN = {
+    "cursor": ('{\n  "mcpServers": {\n    "a" 1\n  }\n}', "line 3, column 9"),
+    "codex": ("[a\n", "line 1, column 3"),
+    "goose": ("extensions: [\n", "line 1"),
+}
+
+
+@pytest.mark.parametrize("client", list(BROKEN))
+def test_a_broken_file_stops_everything(house: House, client: str) -> None:
+    text, where = BROKEN[client]
+    path = house.put(USER_FILES[client], text)
+    before = house.tree()
+
+    done = house.run("install", "zed", client, "notes.py", "--no-check")
+
+    assert (done.status, done.out) == (3, "")
+    assert str(path) in done.err
+    assert where in done.err
+    assert house.tree() == before
+
+
+def test_a_read_only_file_stops_everything(house: House) -> None:
+    path = house.put(".cursor/mcp.json", "{}")
+    path.chmod(0o444)
+    before = house.tree()
+
+    done = house.run("install", "zed", "cursor", "notes.py", "--no-check")
+
+    assert done.status == 3
+    assert "it is read-only; make it writable first" in done.err
+    assert house.tree() == before
+
+
+def test_a_folder_in_the_place_of_a_file_stops_everything(house: House) -> None:
+    (house.home / ".cursor/mcp.json").mkdir(parents=True)
+
+    done = house.run("install", "zed", "cursor", "notes.py", "--no-check")
+
+    assert done.status == 3
+    assert "this is no file; it is a folder" in done.err
+    assert not (house.home / ".config").exists()
+
+
+def test_a_dry_run_shows_the_difference_and_changes_nothing(house: House) -> None:
+    path = house.put(".cursor/mcp.json", '{"mcpServers": {\n  "a": 1 // one\n}}')
+    before = house.tree()
+
+    done = house.run("install", "cursor", "notes.py", "--no-check", "--dry-run", "--name", "n")
+    command = done.out.split('"command": "')[1].split('"')[0]
+
+    assert done.status == 0
+    assert done.out == (
+        f"--- {path}\n+++ {path}\n@@ -1,3 +1,10 @@\n"
+        ' {"mcpServers": {\n-  "a": 1 // one\n+  "a": 1, // one\n+  "n": {\n'
+        f'+    "command": "{command}",\n+    "args": [\n+      "run",\n'
+        f'+      "{house.project}/notes.py"\n+    ]\n+  }}\n }}}}\n\\ No newline at end of file\n'
+    )
+    assert house.tree() == before
+
+
+def test_a_dry_run_of_a_removal(house: House) -> None:
+    install(house, "codex", "notes.py")
+    before = house.tree()
+
+    done = house.run("uninstall", "codex", "notes", "--dry-run")
+
+    assert "+++ /dev/null\n" in done.out
+    assert "-[mcp_servers.notes]\n" in done.out
+    assert house.tree() == before
+
+
+# What is installed
+
+
+def test_a_process_that_attaches(house: House) -> None:
+    install(house, "cursor", "--attach", "notes")
+
+    written = entry(house, "cursor")
+    assert Path(written["command"]).is_absolute()
+    assert written["args"][-2:] == ["attach", "notes"]
+
+
+def test_a_server_elsewhere(house: House) -> None:
+    url = "https://example.org/mcp"
+    install(house, "cursor", "goose", "--http", url, "--name", "far")
+    seen = entry(house, "cursor", "far"), entry(house, "goose", "far")["uri"]
+    uninstall(house, "cursor", "goose", "far")
+    refused = house.run("install", "claude-desktop", "--http", url, "--name", "far")
+
+    assert seen == ({"url": url}, url)
+    assert refused.status == 3
+    assert "Claude Desktop starts its servers itself, and takes no URL" in refused.err
+
+
+def test_a_module_is_found_from_the_folder_it_is_in(house: House) -> None:
+    install(house, "cursor", "notes:server")
+    here = entry(house, "cursor")["args"]
+    install(house, "cursor", "json:x", "--name", "installed")
+
+    assert here[-4:] == ["run", "notes:server", "--directory", str(house.project)]
+    assert entry(house, "cursor", "installed")["args"][-2:] == ["run", "json:x"]
+
+
+def test_a_folder_to_work_in(house: House) -> None:
+    install(house, "cursor", "notes.py:server", "--directory", ".")
+
+    assert entry(house, "cursor")["args"][-4:] == [
+        "run",
+        f"{house.project}/notes.py:server",
+        "--directory",
+        str(house.project),
+    ]
+
+
+def test_a_secret_could_be_named_only(house: House) -> None:
+    out = install(house, "cursor", "zed", "notes.py", "--env", "API_KEY=1", "--env", "X=2")
+    named = install(house, "windsurf", "notes.py", "--env", "API_KEY=${env:API_KEY}")
+
+    assert "--env 'API_KEY=${env:API_KEY}' would name it only" in out
+    assert out.count("API_KEY is now") == 1
+    assert "API_KEY" not in named
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["notes.py"], "name a client, or --all"),
+        (["cursr", "notes.py"], "'cursr' is no client; did you mean cursor? There are claude-"),
+        (["cursor"], "name a server after the clients"),
+        (["cursor", "missing.py"], "there is no file 'missing.py'"),
+        (["cursor", "notes.py", "--env", "K"], "a variable is written NAME=VALUE, not 'K'"),
+        (["cursor", "notes.py", "--name", "a b"], "'a b' is no name for an entry"),
+        (["cursor", "notes.py", "--directory", "nowhere"], "there is no folder 'nowhere'"),
+        (["cursor", "--http", "x"], "'x' is no URL"),
+        (["cursor", "--http", "http://x"], "a server elsewhere needs a --name"),
+        (["cursor", "--http", "http://x", "--name", "x", "--env", "a=b"], "are for servers that"),
+        (["--all", "notes.py"], "no client was found on this machine"),
+        (["--all", "cursor", "notes.py"], "--all stands for all clients, so 'cursor' says"),
+        (["--attach", "x", "--http", "http://x"], "not allowed with argument"),
+        ([], "name a server after the clients"),
+    ],
+    ids=range(14),
+)
+def test_a_wrong_command_line(house: House, words: list[str], message: str) -> None:
+    done = house.run("install", *words)
+
+    assert done.status == 2
+    assert message in done.err
+    assert done.out == ""
+
+
+def test_a_removal_needs_a_name(house: House) -> None:
+    done = house.run("uninstall", "cursor", "zed")
+
+    assert done.status == 2
+    assert "name the entry after the clients" in done.err
+
+
+# clients
+
+
+def test_the_table_of_clients(house: House) -> None:
+    install(house, "cursor", "zed", "notes.py")
+    house.put(".codex/config.toml", "a = \n")
+    install(house, "cursor", "notes.py", "--scope", "project")
+
+    done = house.run("clients")
+    rows = {tuple(line.split()[:2]): line for line in done.out.splitlines()}
+
+    assert done.status == 0
+    assert len(rows) == 1 + 11 + 1
+    assert rows["cursor", "user"].split()[2:] == [
+        f"{house.home}/.cursor/mcp.json",
+        f"{house.home}/.cursor/mcp.json",
+        "notes",
+    ]
+    assert rows["cursor", "project"].endswith("notes")
+    assert rows["goose", "user"].split()[2:] == [
+        "-",
+        f"({house.home}/.config/goose/config.yaml)",
+        "-",
+    ]
+    assert rows["codex", "user"].endswith("broken: Invalid value (at line 1, column 5)")
+
+
+def test_the_table_as_json(house: House) -> None:
+    house.program("codex", "")
+    install(house, "goose", "notes.py")
+
+    rows = json.loads(house.run("clients", "--json").out)["clients"]
+    known = {(row["client"], row["scope"]): row for row in rows}
+
+    assert len(known) == 19
+    assert known["goose", "user"] == {
+        "client": "goose",
+        "title": "Goose",
+        "scope": "user",
+        "found": True,
+        "by": f"{house.home}/.config/goose/config.yaml",
+        "path": f"{house.home}/.config/goose/config.yaml",
+        "exists": True,
+        "servers": ["notes"],
+        "problem": None,
+    }
+    assert known["codex", "user"]["by"] == f"{house.programs}/codex"
+    assert known["zed", "project"]["found"] is False

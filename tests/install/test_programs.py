@@ -1,0 +1,201 @@
+"""Clients' own commands, played by small programs on the PATH."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.install.conftest import House
+
+# Notes what it was asked, and changes its file as a program would: all of it written anew.
+PLAYER = """
+asked = os.path.expanduser("~/asked.json")
+calls = json.load(open(asked)) if os.path.exists(asked) else []
+json.dump([*calls, sys.argv[1:]], open(asked, "w"))
+path = os.path.expanduser({path!r})
+known = json.load(open(path)) if os.path.exists(path) else {{}}
+servers = known.setdefault({parent!r}, {{}})
+words = sys.argv[1:]
+if "remove" in words:
+    del servers[words[-1]]
+else:
+    servers["notes"] = {{"command": "toolhaft", "args": ["run", "x"]}}
+os.makedirs(os.path.dirname(path), exist_ok=True)
+json.dump(known, open(path, "w"))
+"""
+PLAYED = {
+    "claude-code": ("claude", ".claude.json", "mcpServers"),
+    "gemini": ("gemini", ".gemini/settings.json", "mcpServers"),
+    "vscode": ("code", ".config/Code/User/mcp.json", "servers"),
+}
+WRITTEN = '{\n  "theme": "dark" // mine\n}\n'
+every_player = pytest.mark.parametrize("client", list(PLAYED))
+
+
+def play(house: House, client: str) -> Path:
+    """Put the program of a client on the PATH; its file."""
+    program, path, parent = PLAYED[client]
+    house.program(program, PLAYER.format(path=f"~/{path}", parent=parent))
+    return house.home / path
+
+
+def asked(house: House) -> list[list[str]]:
+    path = house.home / "asked.json"
+    calls: list[list[str]] = json.loads(path.read_text()) if path.exists() else []
+    return calls
+
+
+def install(house: House, *words: str) -> Any:
+    return house.run("install", *words, "notes.py", "--no-check")
+
+
+@every_player
+def test_a_program_is_asked_if_it_is_there(house: House, client: str) -> None:
+    play(house, client)
+    done = install(house, client, "--env", "K=v w")
+    [call] = asked(house)
+    server = str(house.project / "notes.py")
+
+    assert (done.status, done.err) == (0, "")
+    assert f"{client}: added 'notes' by {PLAYED[client][0]}\n" in done.out
+    if client == "vscode":
+        assert call[0] == "--add-mcp"
+        told = json.loads(call[1])
+        assert (told["name"], told["type"], told["env"]) == ("notes", "stdio", {"K": "v w"})
+        assert told["args"][-2:] == ["run", server]
+    elif client == "gemini":
+        assert call[:7] == ["mcp", "add", "-s", "user", "-e", "K=v w", "notes"]
+        assert Path(call[7]).is_absolute()
+        assert call[8] == "--"
+        assert call[-2:] == ["run", server]
+    else:
+        assert call[:7] == ["mcp", "add", "-s", "user", "-e", "K=v w", "--transport"]
+        assert call[7:10] == ["stdio", "notes", "--"]
+        assert call[-2:] == ["run", server]
+
+
+def test_codex_is_asked_too(house: House) -> None:
+    house.program("codex", "json.dump(sys.argv[1:], open(os.path.expanduser('~/asked.json'), 'w'))")
+    done = install(house, "codex", "--env", "A=1", "--env", "B=2")
+    call = json.loads((house.home / "asked.json").read_text())
+
+    assert done.status == 0
+    assert call[:8] == ["mcp", "add", "notes", "--env", "A=1", "--env", "B=2", "--"]
+    assert call[-2:] == ["run", str(house.project / "notes.py")]
+
+
+@every_player
+def test_what_a_program_wrote_is_undone_to_the_byte(house: House, client: str) -> None:
+    path = play(house, client)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = WRITTEN.replace(" // mine", "  ")
+    path.write_text(text)
+
+    install(house, client)
+    changed = path.read_text() != text
+    done = house.run("uninstall", client, "notes")
+
+    assert changed
+    assert done.status == 0
+    assert path.read_text() == text
+    assert len(asked(house)) == 1
+    assert not path.with_name(path.name + ".toolhaft.bak").exists()
+
+
+@every_player
+def test_a_file_that_a_program_made_is_removed(house: House, client: str) -> None:
+    path = play(house, client)
+    install(house, client)
+    made = path.exists()
+    house.run("uninstall", client, "notes")
+
+    assert (made, path.exists()) == (True, False)
+
+
+@every_player
+def test_if_the_file_has_changed_the_program_is_asked_again(house: House, client: str) -> None:
+    path = play(house, client)
+    install(house, client)
+    path.write_text(path.read_text() + "\n")
+
+    done = house.run("uninstall", client, "notes")
+    calls = asked(house)
+
+    assert done.status == 0
+    assert json.loads(path.read_text())[PLAYED[client][2]] == {}
+    if client == "vscode":  # which cannot remove anything
+        assert len(calls) == 1
+    else:
+        assert calls[1] == ["mcp", "remove", "-s", "user", "notes"]
+
+
+def test_a_replacement_is_a_removal_first(house: House) -> None:
+    play(house, "claude-code")
+    install(house, "claude-code")
+    refused = install(house, "claude-code")
+    install(house, "claude-code", "--force", "--scope", "user")
+
+    assert refused.status == 3
+    assert [call[:2] for call in asked(house)] == [
+        ["mcp", "add"],
+        ["mcp", "remove"],
+        ["mcp", "add"],
+    ]
+
+
+def test_a_program_that_knows_no_projects_is_not_asked(house: House) -> None:
+    play(house, "vscode")
+    install(house, "vscode", "--scope", "project")
+
+    assert asked(house) == []
+    assert (house.project / ".vscode/mcp.json").exists()
+
+
+def test_a_scope_is_passed_on(house: House) -> None:
+    play(house, "gemini")
+    install(house, "gemini", "--scope", "project")
+
+    assert asked(house)[0][2:4] == ["-s", "project"]
+
+
+def test_the_file_may_be_preferred(house: House) -> None:
+    path = play(house, "claude-code")
+    path.write_text(WRITTEN)
+    install(house, "claude-code", "--via", "file")
+    during = path.read_text()
+    house.run("uninstall", "claude-code", "notes")
+
+    assert "// mine" in during
+    assert path.read_text() == WRITTEN
+    assert asked(house) == []
+
+
+def test_the_program_may_be_insisted_on(house: House) -> None:
+    done = install(house, "claude-code", "--via", "command")
+
+    assert done.status == 3
+    assert "Claude Code has no command here that can do this" in done.err
+
+
+def test_a_dry_run_shows_the_command(house: House) -> None:
+    play(house, "claude-code")
+    done = install(house, "claude-code", "--dry-run", "--env", "K=v w")
+
+    assert done.out.startswith(
+        f"claude-code: {house.programs}/claude mcp add -s user -e 'K=v w' --transport stdio "
+        "notes -- "
+    )
+    assert asked(house) == []
+
+
+def test_a_program_that_fails_is_quoted(house: House) -> None:
+    path = house.put(".claude.json", "{}")
+    house.program("claude", "sys.exit('no such scope')")
+    before = house.tree()
+
+    done = install(house, "claude-code")
+
+    assert done.status == 3
+    assert "claude failed with status 1\nno such scope" in done.err
+    assert house.tree() == before
+    assert path.read_text() == "{}"

@@ -1,0 +1,68 @@
+"""What the benchmark says of a run: its picture, its page, what is installed."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    """The modules of the benchmark, which are scripts beside each other."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    before = set(sys.modules)
+    names = ("chart", "footprint", "measuring", "report", "results")
+    yield SimpleNamespace(**{name: __import__(name) for name in names})
+    for name in set(sys.modules) - before:
+        if str(BENCHMARKS) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def a_run(bench: SimpleNamespace, **rates: float) -> object:
+    """A run over stdio in which every contender has one rate for everything."""
+    results = bench.results.Results(bench.results.STDIO, list(rates))
+    for workload in results.part.workloads:
+        for name, rate in rates.items():
+            value = rate if workload.unit == "calls/s" else 1000 / rate
+            results.add(name, {workload: bench.measuring.Sample(value)})
+    return results
+
+
+def test_the_picture_has_a_bar_for_each_contender_but_the_baseline(bench: SimpleNamespace) -> None:
+    run = a_run(bench, toolhaft=20, mcp=1, fastmcp=0.5, limit=60)
+
+    picture = ElementTree.fromstring(bench.chart.as_svg([run]))
+
+    bars = [bar for bar in picture.iter(f"{SVG}rect") if bar.get("height") == "8"]
+    widths = {bar.get("class"): float(bar.get("width") or 0) for bar in bars}
+    shown = [workload.name for workload in run.workloads if workload.name in bench.chart.SHOWN]
+    assert len(bars) == 3 * len(shown) > 0
+    assert 0 < widths["fastmcp"] < widths["toolhaft"] < widths["limit"]
+
+
+def test_the_page_keeps_what_is_around_the_figures(bench: SimpleNamespace) -> None:
+    page = f"# Title\n\n{bench.report.BEGIN}\nold\n{bench.report.END}\n\nThe rest.\n"
+    facts = {"Date": "today", "Machine": "here", "Packages": "these", "Command": "`so`"}
+
+    written = bench.report.as_page(page, [a_run(bench, toolhaft=20, mcp=1)], facts)
+
+    assert written.startswith(f"# Title\n\n{bench.report.BEGIN}\ntoday, here; these. `so`.\n")
+    assert written.endswith(f"\n{bench.report.END}\n\nThe rest.\n")
+    assert "\nold\n" not in written
+    [rate] = [line for line in written.splitlines() if line.startswith("| call, one by one: rate")]
+    assert [cell.strip() for cell in rate.split("|")[2:5]] == ["≥ 20.0 times mcp", "20.0", "PASS"]
+
+
+def test_the_library_is_installed_with_one_other_package(bench: SimpleNamespace) -> None:
+    ours, theirs = bench.footprint.footprint("toolhaft"), bench.footprint.footprint("mcp")
+
+    assert ours.packages == 2
+    assert ours.megabytes < 3
+    assert theirs.packages > 20
+    assert theirs.megabytes > ours.megabytes
