@@ -7,7 +7,7 @@ serves, in four functions here, and logging when there is something to log.
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from typing import Any, Literal, TypeVar, Unpack
 
@@ -239,11 +239,12 @@ class Server(Registering):
         mark = os.urandom(4).hex()
         log = getLogger(__name__)
         kind = getattr(error, "for_client", None)
-        if kind is not None:  # a mistake of which the traceback says nothing
-            log.error("%s failed (error %s): %s", what, mark, error)
-        else:
-            log.error("%s failed (error %s)", what, mark, exc_info=error)
-            kind = type(error).__name__
+        with suppress(Exception):  # of the author's own handlers; the client is told all the same
+            if kind is not None:  # a mistake of which the traceback says nothing
+                log.error("%s failed (error %s): %s", what, mark, error)
+            else:
+                log.error("%s failed (error %s)", what, mark, exc_info=error)
+        kind = kind or type(error).__name__
         if self._show_errors:
             return f"{what} failed: {kind}: {text_of(error)}"
         return f"{what} failed: {kind} (error {mark})"

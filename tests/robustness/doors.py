@@ -153,6 +153,7 @@ class Stdio(Door):
         return [each for each in said if "method" not in each]
 
     def burst(self, messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        self.process.messages()  # of others, before
         # Somebody must read meanwhile, which is what the thread of the process does.
         self.process.send(*messages)
         return self.process.answers(sum("id" in each for each in messages), within=40)

@@ -32,10 +32,9 @@ def memory(door: Door) -> Iterator[None]:
     door.memory_comes_back(before, KEPT)
 
 
-def on_pipes(door: Door) -> Stdio:
-    if not isinstance(door, Stdio):
-        pytest.skip("a case of pipes")
-    return door
+def ways(*names: str) -> pytest.MarkDecorator:
+    """For what can only be done at some doors."""
+    return pytest.mark.parametrize("way", names, indirect=True, scope="module")
 
 
 # --- too much -------------------------------------------------------------------------------------
@@ -153,23 +152,25 @@ def test_a_call_byte_by_byte(door: Door) -> None:
     door.works()
 
 
+@ways("stdio")
 def test_half_of_a_message_and_then_something_else(door: Door) -> None:
-    pipes = on_pipes(door)
+    assert isinstance(door, Stdio)
     half = json.dumps(request(1, "ping"))[:20].encode()
 
-    pipes.process.write(half)
+    door.process.write(half)
     settle()
-    [answer] = pipes.say(b"")
+    [answer] = door.say(b"")
 
     assert answer["error"]["code"] == -32700
     door.works()
 
 
+@ways("stdio")
 def test_blank_lines_without_end(door: Door) -> None:
-    pipes = on_pipes(door)
+    assert isinstance(door, Stdio)
 
     for _ in range(100):
-        pipes.process.write(b"\n \r\n\t" * 2_000)
+        door.process.write(b"\n \r\n\t" * 2_000)
 
     door.works()
 
@@ -230,10 +231,10 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
+@ways("http", "session")
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 def test_a_hundred_connections_of_which_each(door: Door, attack: Attack) -> None:
-    if not isinstance(door, Http):
-        pytest.skip("a case of connections")
+    assert isinstance(door, Http)
     before, files = door.memory, door.process.descriptors
     connections = [door.process.connect() for _ in range(100)]
 
@@ -248,9 +249,9 @@ def test_a_hundred_connections_of_which_each(door: Door, attack: Attack) -> None
     door.files_come_back(files)
 
 
+@ways("http", "session")
 def test_a_thousand_that_come_and_go(door: Door) -> None:
-    if not isinstance(door, Http):
-        pytest.skip("a case of connections")
+    assert isinstance(door, Http)
     before, files = door.memory, door.process.descriptors
 
     for _ in range(1000):
@@ -261,9 +262,9 @@ def test_a_thousand_that_come_and_go(door: Door) -> None:
     door.files_come_back(files)
 
 
+@ways("session")
 def test_a_thousand_sessions_that_nobody_ends(door: Door) -> None:
-    if not isinstance(door, HttpSession):
-        pytest.skip("a case of sessions")
+    assert isinstance(door, HttpSession)
     before = door.memory
 
     for _ in range(1000):
@@ -273,9 +274,9 @@ def test_a_thousand_sessions_that_nobody_ends(door: Door) -> None:
     assert door.memory - before < 20 * MIB
 
 
+@ways("http", "session")
 def test_a_client_that_does_not_read_holds_up_itself_only(door: Door) -> None:
-    if not isinstance(door, Http):
-        pytest.skip("a case of connections")
+    assert isinstance(door, Http)
     before = door.memory
     deaf = door.process.connect()
 

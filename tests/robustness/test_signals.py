@@ -153,7 +153,7 @@ def test_a_process_that_was_stopped_goes_on(door: Door) -> None:
 @pytest.mark.parametrize("number", [*ENDING, signal.SIGKILL], ids=lambda each: each.name)
 def test_whoever_comes_next_is_served(opens: Opens, number: signal.Signals) -> None:
     first = opens("")
-    first.begin("slow", seconds=1)
+    first.begin("slow", seconds=0.5)
     settle()
     first.ends_after(number)
 

@@ -1,12 +1,15 @@
 """Log records on stderr: whatever becomes of stderr, the thread that writes to it goes on."""
 
 import io
+import logging
 import sys
 from typing import Any
 
 import pytest
 
+from toolhaft import Server
 from toolhaft.runtime.stderr import Drain
+from toolhaft.testing import play
 
 
 class Rude(io.StringIO):
@@ -38,3 +41,32 @@ def test_what_is_put_in_place_of_stderr_does_not_end_the_log(
     drain.flush()
 
     assert seen.getvalue() == "second\n"
+
+
+class Broken(logging.Handler):
+    """A handler of the author's own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise RuntimeError("in a handler")
+
+
+def _fails_on_a_thread() -> None:
+    raise ValueError
+
+
+async def _fails() -> None:
+    raise ValueError
+
+
+@pytest.mark.parametrize("tool", [_fails, _fails_on_a_thread], ids=lambda each: each.__name__)
+async def test_a_handler_that_raises_does_not_keep_a_client_from_its_answer(tool: Any) -> None:
+    server = Server("s")
+    server.add_tool(tool, name="tool")
+    broken = Broken()
+    logging.getLogger().addHandler(broken)
+    try:
+        played = await play(server, "tool")
+    finally:
+        logging.getLogger().removeHandler(broken)
+
+    assert played.text.startswith("tool 'tool' failed: ValueError (error ")

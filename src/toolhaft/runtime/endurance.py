@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -15,17 +16,22 @@ def run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[Any]") -
             loop.run_until_complete(main)
             return
         except asyncio.CancelledError:
-            log.error("a tool has cancelled every task, the server's own too; the server ends")
+            _tell("a tool has cancelled every task, the server's own too; the server ends")
             return
         except (SystemExit, KeyboardInterrupt) as error:
             if main.done():
                 raise
-            log.error("a task of a tool raised %s; the server goes on", type(error).__name__)
+            _tell("a task of a tool raised %s; the server goes on", type(error).__name__)
         except RuntimeError:
             if main.done():
                 raise
-            log.error("a tool has stopped the event loop; the server goes on")
+            _tell("a tool has stopped the event loop; the server goes on")
         except Exception as error:  # out of a signal's handler, which may run anywhere
             if main.done():
                 raise
-            log.error("a signal's handler raised %s; the server goes on", type(error).__name__)
+            _tell("a signal's handler raised %s; the server goes on", type(error).__name__)
+
+
+def _tell(text: str, *values: object) -> None:
+    with suppress(Exception):  # of a handler of the author's, which must not end the server either
+        log.error(text, *values)

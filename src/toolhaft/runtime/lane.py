@@ -114,7 +114,8 @@ class _Shared:
             try:
                 work()
             except Exception as error:
-                _log(error)
+                with contextlib.suppress(Exception):  # of a handler of the author's
+                    _log(error)
             del work  # and all that it holds, before the next is waited for
         self._leave()
 

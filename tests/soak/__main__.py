@@ -1,0 +1,130 @@
+"""Half an hour of load, churn and faults, on this machine only: `./dev soak [--minutes N]`.
+
+Two servers, over stdio and over HTTP, are used by steady clients, which count every answer, while
+others flood, leave, send garbage and are killed. A line is printed each minute, and a verdict. The
+exit status is 1 if an answer was lost, memory or descriptors grew, or a server ended.
+"""
+
+import argparse
+import asyncio
+import random
+import re
+import signal
+import sys
+import time
+
+from tests.soak import clients
+from tests.soak.clients import PATIENCE, Piped, Posting
+from tests.soak.ledger import Ledger, Usage
+
+SERVE = [sys.executable, "-m", "toolhaft", "run", "tests/soak/server.py"]
+# What was freed is given back, so that what is measured is what the servers keep.
+HONEST = ["env", "MALLOC_MMAP_THRESHOLD_=131072"]
+_SETTLED = 8.0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+async def _served() -> tuple["asyncio.subprocess.Process", int, "asyncio.Task[None]"]:
+    """The server over HTTP, and its port."""
+    process = await asyncio.create_subprocess_exec(
+        *HONEST, *SERVE, "--http", "127.0.0.1:0", stderr=asyncio.subprocess.PIPE
+    )
+    stderr = process.stderr
+    assert stderr is not None
+    port = 0
+    while not port:
+        text = (await asyncio.wait_for(stderr.readline(), PATIENCE)).decode()
+        if not text:
+            raise SystemExit("the server over HTTP did not start")
+        found = re.search(r"serving at http://[^:]+:(\d+)", text)
+        port = int(found[1]) if found else 0
+
+    async def drained() -> None:
+        while await stderr.read(65536):
+            pass
+
+    return process, port, asyncio.ensure_future(drained())
+
+
+async def soak(minutes: float, seed: str) -> list[str]:
+    """Everything at once; what was wrong."""
+    ledger, over = Ledger(), asyncio.Event()
+    chance = random.Random(seed)
+    piped = await Piped([*HONEST, *SERVE], ledger).start()
+    site, port, drained = await _served()
+    pids = {"stdio": piped.process.pid, "http": site.pid}
+    tasks = [
+        asyncio.ensure_future(each)
+        for each in (
+            clients.steady_on_pipes(piped, chance, over),
+            clients.churn_on_pipes(SERVE, ledger, chance, over),
+            *(clients.steady_over_http(Posting(port, ledger), chance, over) for _ in range(3)),
+            clients.mischief_over_http(port, ledger, chance, over),
+            clients.floods_over_http(port, ledger, chance, over),
+            clients.killed_over_http(port, ledger, chance, over),
+        )
+    ]
+    start = time.monotonic()
+    first: dict[str, Usage] = {}
+    last: dict[str, Usage] = {}
+    for minute in range(1, max(1, round(minutes)) + 1):
+        until = start + min(minute, minutes) * 60
+        await asyncio.wait(tasks, timeout=until - time.monotonic(), return_when="FIRST_COMPLETED")
+        if any(task.done() for task in tasks) or site.returncode is not None:
+            break  # what ended too early is told below
+        last = {name: Usage.of(pid) for name, pid in pids.items()}
+        first = first or last
+        told = "; ".join(f"{name} {usage}" for name, usage in last.items())
+        _say(f"minute {minute:2}: {told}; {ledger}; lost={len(ledger.wrong)}")
+    over.set()
+    wrong = await _ended(tasks)
+    await asyncio.sleep(_SETTLED)  # calls of clients that were killed are noticed and ended
+    for name, pid in pids.items():
+        try:
+            now = Usage.of(pid)
+        except (OSError, KeyError):
+            wrong.append(f"the server over {name} has ended")
+            continue
+        _say(f"at rest:   {name} {now}")
+        wrong += [f"{name}: {each}" for each in now.grown(first.get(name, now))]
+    wrong += await _statuses(piped, site)
+    await drained
+    return [*wrong, *ledger.wrong]
+
+
+async def _ended(tasks: list["asyncio.Future[None]"]) -> list[str]:
+    done = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2 * PATIENCE)
+    return [f"a client failed: {each!r}" for each in done if isinstance(each, BaseException)]
+
+
+async def _statuses(piped: Piped, site: "asyncio.subprocess.Process") -> list[str]:
+    """Both end well when they are told to."""
+    if site.returncode is None:
+        site.send_signal(signal.SIGTERM)
+    statuses = {
+        "stdio": await piped.end(),
+        "http": await asyncio.wait_for(site.wait(), PATIENCE),
+    }
+    ended = "the server over {} ended with {}".format
+    return [ended(name, status) for name, status in statuses.items() if status]
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="./dev soak", description="Load, churn and faults.")
+    parser.add_argument("--minutes", type=float, default=30, help="how long (default: 30)")
+    parser.add_argument("--seed", default="soak", help="of what the clients choose")
+    asked = parser.parse_args()
+    wrong = asyncio.run(soak(asked.minutes, asked.seed))
+    for each in wrong[:50]:
+        _say(f"WRONG: {each}")
+    _say(f"verdict: {'failed, ' + str(len(wrong)) + ' wrong' if wrong else 'passed'}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
