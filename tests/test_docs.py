@@ -135,7 +135,7 @@ NAMES = {"http_listener": ":clock"}
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_each_example_serves(path: Path, tmp_path: Path) -> None:
     target = str(path) + NAMES.get(path.stem, "")
-    with SyncClient.stdio(["toolhaft", "run", target], timeout=40) as client:
+    with SyncClient.stdio(["toolhaft", "run", target], cwd=tmp_path, timeout=40) as client:
         assert client.revision == "2026-07-28"
 
     assert client.stderr == ""

@@ -7,21 +7,18 @@ import re
 import signal
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.http.asgi import ACCEPT, Client, SessionClient, StatelessClient, initialize, request
+from tests.http.asgi import Client as Visitor
+from tests.http.asgi import SessionClient, StatelessClient, initialize, request
+
+from toolhaft.testing import Client, SyncClient, assert_error
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
-
-ENVELOPE = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
 
 
 def run(*command: str, sends: str = "") -> "subprocess.CompletedProcess[str]":
@@ -57,15 +54,10 @@ def test_there_is_no_example_that_is_not_tested() -> None:
 
 
 def test_the_demo_serves_when_it_is_run_as_a_script() -> None:
-    call = {"name": "add", "arguments": {"a": 1, "b": 2}, "_meta": ENVELOPE}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    with SyncClient.stdio("python examples/demo.py", cwd=ROOT) as client:
+        assert client.call("add", a=1, b=2) == 3
 
-    served = run("examples/demo.py", sends=json.dumps(request) + "\n")
-
-    assert served.returncode == 0, served.stderr
-    assert served.stderr == ""
-    [answer] = map(json.loads, served.stdout.splitlines())
-    assert answer["result"]["structuredContent"] == 3
+    assert client.stderr == ""
 
 
 def test_trying_the_demo_shows_both_sides_of_the_wire() -> None:
@@ -132,38 +124,25 @@ def test_the_services_serve_http_when_they_are_run_as_scripts(name: str) -> None
             said = process.stderr.readline()
             found = re.search(r"http://127\.0\.0\.1:\d+/mcp", said)
             assert found is not None, said
-            headers = {
-                "Content-Type": "application/json",
-                "Accept": ACCEPT,
-                "Authorization": "Bearer alice-token",
-            }
-            body = json.dumps(initialize()).encode()
-            asked = urllib.request.Request(found.group(), body, headers)
-            with urllib.request.urlopen(asked, timeout=10) as answer:
-                result = json.load(answer)["result"]
-                session = answer.headers["Mcp-Session-Id"]
+            token = {"Authorization": "Bearer alice-token"}
+            with SyncClient.http(found.group(), revision="2025-11-25", headers=token) as client:
+                served = client.server_info.name
         finally:
             process.send_signal(signal.SIGTERM)
 
     assert process.returncode == 0
-    assert result["serverInfo"]["name"] == name
-    assert (session is None) == (name == "crypto")
+    assert served == name
 
 
-async def weather_client(revision: str) -> Any:
-    app = load("weather").server.asgi()
-    if revision not in SESSIONS:
-        return StatelessClient(app)
-    client = SessionClient(app)
-    await client.shake(revision)
-    return client
+def weather(revision: str) -> Client:
+    return Client.asgi(load("weather").server.asgi(), revision=revision)
 
 
 @pytest.mark.parametrize("revision", [*SESSIONS, "2026-07-28"])
 async def test_the_weather_is_told_in_every_revision(revision: str) -> None:
-    client = await weather_client(revision)
-    now = await client.tool("get_current_weather", city="Delft")
-    days = await client.tool("get_weather_forecast", location="Delft", days=3)
+    async with weather(revision) as client:
+        now = await client.call_raw("get_current_weather", {"city": "Delft"})
+        days = await client.call_raw("get_weather_forecast", {"location": "Delft", "days": 3})
 
     assert json.loads(now.text) == {
         "location": "Delft",
@@ -176,11 +155,10 @@ async def test_the_weather_is_told_in_every_revision(revision: str) -> None:
 
 
 async def test_the_weather_is_structured() -> None:
-    client = await weather_client("2025-11-25")
-    answer = await client.tool("get_weather_forecast", location="Delft", days=1)
-    result = answer.json["result"]
+    async with weather("2025-11-25") as client:
+        result = await client.call_raw("get_weather_forecast", {"location": "Delft", "days": 1})
 
-    assert result["structuredContent"] == json.loads(answer.text)
+    assert result.structured == json.loads(result.text)
 
 
 async def test_the_weather_needs_no_session() -> None:
@@ -190,12 +168,11 @@ async def test_the_weather_needs_no_session() -> None:
 
 
 async def test_the_weather_is_the_same_for_the_same_question() -> None:
-    first, second = await weather_client("2026-07-28"), await weather_client("2026-07-28")
     asked = {"location": "Oslo", "days": 14}
+    async with weather("2026-07-28") as first, weather("2026-07-28") as second:
+        told = [await client.call("get_weather_forecast", asked) for client in (first, second)]
 
-    assert (await first.tool("get_weather_forecast", **asked)).json == (
-        await second.tool("get_weather_forecast", **asked)
-    ).json
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize(
@@ -212,10 +189,10 @@ async def test_the_weather_is_the_same_for_the_same_question() -> None:
 async def test_what_the_weather_service_refuses(
     tool: str, arguments: dict[str, Any], told: str
 ) -> None:
-    answer = await (await weather_client("2025-11-25")).tool(tool, **arguments)
+    async with weather("2025-11-25") as client:
+        answer = await client.call_raw(tool, arguments)
 
-    assert answer.json["result"]["isError"]
-    assert answer.text == told
+    assert (answer.is_error, answer.text) == (True, told)
 
 
 class Shop:
@@ -224,6 +201,10 @@ class Shop:
     def __init__(self) -> None:
         cart = load("cart")
         self.app = cart.server.asgi(sessions="stateful", guard=cart.guard)
+
+    def opened(self, name: str, revision: str = "2025-11-25") -> Client:
+        headers = {"authorization": f"Bearer {name}-token"}
+        return Client.asgi(self.app, revision=revision, headers=headers)
 
     async def customer(self, name: str, revision: str = "2025-11-25") -> SessionClient:
         client = SessionClient(self.app, authorization=f"Bearer {name}-token")
@@ -238,25 +219,31 @@ async def cart_of(client: SessionClient) -> dict[str, Any]:
 
 @pytest.mark.parametrize("revision", SESSIONS)
 async def test_a_cart_is_kept_from_call_to_call(revision: str) -> None:
-    alice = await Shop().customer("alice", revision)
-    await alice.tool("add_item", item="tea")
-    await alice.tool("add_item", item="milk", quantity=2)
-    await alice.tool("add_item", item="tea")
-    full = await cart_of(alice)
-    await alice.tool("remove_item", item="tea")
+    async with Shop().opened("alice", revision) as alice:
+        await alice.call("add_item", item="tea")
+        await alice.call("add_item", item="milk", quantity=2)
+        await alice.call("add_item", item="tea")
+        full = await alice.call_raw("list_items")
+        await alice.call("remove_item", item="tea")
+        less = await alice.call_raw("list_items")
 
-    assert full == {"owner": "alice", "items": {"tea": 2, "milk": 2}, "total": 878}
-    assert await cart_of(alice) == {"owner": "alice", "items": {"milk": 2}, "total": 238}
+    assert json.loads(full.text) == {
+        "owner": "alice",
+        "items": {"tea": 2, "milk": 2},
+        "total": 878,
+    }
+    assert json.loads(less.text) == {"owner": "alice", "items": {"milk": 2}, "total": 238}
 
 
 async def test_alice_and_bob_have_carts_of_their_own() -> None:
     shop = Shop()
-    alice, bob = await shop.customer("alice"), await shop.customer("bob")
-    await alice.tool("add_item", item="tea")
-    await bob.tool("add_item", item="bread")
+    async with shop.opened("alice") as alice, shop.opened("bob") as bob:
+        await alice.call("add_item", item="tea")
+        await bob.call("add_item", item="bread")
+        of_alice, of_bob = await alice.call("list_items"), await bob.call("list_items")
 
-    assert await cart_of(alice) == {"owner": "alice", "items": {"tea": 1}, "total": 320}
-    assert await cart_of(bob) == {"owner": "bob", "items": {"bread": 1}, "total": 265}
+    assert of_alice == {"owner": "alice", "items": {"tea": 1}, "total": 320}
+    assert of_bob == {"owner": "bob", "items": {"bread": 1}, "total": 265}
 
 
 async def test_bob_cannot_use_the_session_of_alice() -> None:
@@ -274,9 +261,9 @@ async def test_bob_cannot_use_the_session_of_alice() -> None:
 async def test_nobody_else_is_served() -> None:
     shop = Shop()
     answers = [
-        await Client(shop.app).post(initialize()),
-        await Client(shop.app, authorization="Bearer carol-token").post(initialize()),
-        await Client(shop.app, authorization="Basic alice-token").post(initialize()),
+        await Visitor(shop.app).post(initialize()),
+        await Visitor(shop.app, authorization="Bearer carol-token").post(initialize()),
+        await Visitor(shop.app, authorization="Basic alice-token").post(initialize()),
     ]
 
     assert [answer.status for answer in answers] == [401, 401, 401]
@@ -286,7 +273,7 @@ async def test_nobody_else_is_served() -> None:
 async def test_a_cart_needs_a_session() -> None:
     shop = Shop()
     token = {"authorization": "Bearer alice-token"}
-    without = await Client(shop.app, **token).post(request(1, "tools/call", name="list_items"))
+    without = await Visitor(shop.app, **token).post(request(1, "tools/call", name="list_items"))
     newer = await StatelessClient(shop.app, **token).tool("list_items")
 
     assert without.status == 400
@@ -318,22 +305,17 @@ async def test_a_cart_is_gone_with_its_session() -> None:
     ],
 )
 async def test_what_the_cart_refuses(tool: str, arguments: dict[str, Any], told: str) -> None:
-    answer = await (await Shop().customer("alice")).tool(tool, **arguments)
+    async with Shop().opened("alice") as client:
+        answer = await client.call_raw(tool, arguments)
 
-    assert answer.json["result"]["isError"]
-    assert answer.text == told
+    assert (answer.is_error, answer.text) == (True, told)
 
 
 # Crypto, which answers its list and its calls itself
 
 
-async def crypto(revision: str) -> Any:
-    app = load("crypto").server.asgi(sessions="stateless")
-    if revision == "2026-07-28":
-        return StatelessClient(app)
-    client = SessionClient(app, revision=revision)
-    await client.shake()
-    return client
+def crypto(revision: str) -> Client:
+    return Client.asgi(load("crypto").server.asgi(sessions="stateless"), revision=revision)
 
 
 EVERY = [*SESSIONS, "2026-07-28"]
@@ -341,24 +323,25 @@ EVERY = [*SESSIONS, "2026-07-28"]
 
 @pytest.mark.parametrize("revision", EVERY)
 async def test_crypto_lists_what_it_says(revision: str) -> None:
-    listed = (await (await crypto(revision)).ask("tools/list")).json["result"]["tools"]
+    async with crypto(revision) as client:
+        listed = await client.list_tools()
 
-    assert [tool["name"] for tool in listed] == ["hash_text", "base64"]
-    assert listed[0]["inputSchema"]["required"] == ["text"]
-    assert listed[0]["inputSchema"]["properties"]["algorithm"]["default"] == "sha256"
+    assert [tool.name for tool in listed] == ["hash_text", "base64"]
+    assert listed[0].input_schema["required"] == ["text"]
+    assert listed[0].input_schema["properties"]["algorithm"]["default"] == "sha256"
 
 
 @pytest.mark.parametrize("revision", EVERY)
 async def test_crypto_does_what_it_is_asked(revision: str) -> None:
-    client = await crypto(revision)
-    answers = [
-        await client.tool("hash_text", text="hello"),
-        await client.tool("hash_text", text="hello", algorithm="md5"),
-        await client.tool("base64", text="hello"),
-        await client.tool("base64", text="aGVsbG8=", operation="decode"),
-    ]
+    async with crypto(revision) as client:
+        answers = [
+            await client.call("hash_text", text="hello"),
+            await client.call("hash_text", text="hello", algorithm="md5"),
+            await client.call("base64", text="hello"),
+            await client.call("base64", text="aGVsbG8=", operation="decode"),
+        ]
 
-    assert [answer.text for answer in answers] == [
+    assert answers == [
         "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
         "5d41402abc4b2a76b9719d911017c592",
         "aGVsbG8=",
@@ -367,19 +350,21 @@ async def test_crypto_does_what_it_is_asked(revision: str) -> None:
 
 
 async def test_crypto_says_what_is_wrong() -> None:
-    client = await crypto("2026-07-28")
-    misfit = await client.tool("base64", text="x", operation="melt")
-    broken = await client.tool("base64", text="x", operation="decode")
-    unknown = await client.tool("melt", text="x")
+    async with crypto("2026-07-28") as client:
+        misfit = await client.call_raw("base64", {"text": "x", "operation": "melt"})
+        broken = await client.call_raw("base64", {"text": "x", "operation": "decode"})
+        unknown = await client.raw(client.requests.tools_call("melt", {"text": "x"}))
 
     assert misfit.text == (
         'invalid arguments for base64:\noperation: must be one of "encode", "decode", got "melt"'
     )
-    assert (broken.json["result"]["isError"], unknown.code) == (True, -32602)
+    assert broken.is_error
     assert broken.text.startswith("this is not Base64 of a text")
+    assert_error(unknown, -32602)
 
 
 async def test_crypto_begins_no_session() -> None:
-    client = await crypto("2025-11-25")
+    client = SessionClient(load("crypto").server.asgi(sessions="stateless"))
+    await client.shake()
 
     assert client.session is None

@@ -1,7 +1,6 @@
 """What the thirty tools cost a model to read, beside what `mcp` makes of the same functions."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -14,6 +13,8 @@ from mcp import Client
 from mcp.server import MCPServer
 from tests.realworld.tools import TOOLS
 
+from toolhaft.testing import SyncClient
+
 ROOT = Path(__file__).parents[2]
 
 Entry = dict[str, Any]
@@ -24,32 +25,9 @@ every_revision = pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"
 @cache
 def ours(revision: str) -> list[Entry]:
     """`tools/list` as it goes over the wire."""
-    envelope = {
-        "io.modelcontextprotocol/protocolVersion": revision,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    client = {"name": "sizes", "version": "1"}
-    opening = {"protocolVersion": revision, "capabilities": {}, "clientInfo": client}
-    conversations: dict[str, list[Entry]] = {
-        "2025-11-25": [
-            {"id": 1, "method": "initialize", "params": opening},
-            {"method": "notifications/initialized"},
-            {"id": 2, "method": "tools/list"},
-        ],
-        "2026-07-28": [{"id": 2, "method": "tools/list", "params": {"_meta": envelope}}],
-    }
-    sent = [{"jsonrpc": "2.0", **message} for message in conversations[revision]]
-    served = subprocess.run(
-        [sys.executable, "-m", "toolhaft", "run", "tests/realworld/server.py"],
-        cwd=ROOT,
-        input="".join(json.dumps(message) + "\n" for message in sent),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=30,
-        check=False,
-    )
-    assert served.returncode == 0, served.stderr
-    return list(json.loads(served.stdout.splitlines()[-1])["result"]["tools"])
+    command = "toolhaft run tests/realworld/server.py"
+    with SyncClient.stdio(command, cwd=ROOT, revision=revision, timeout=40) as client:
+        return list(client.request("tools/list")["tools"])
 
 
 async def theirs() -> list[Entry]:

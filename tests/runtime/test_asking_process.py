@@ -1,11 +1,14 @@
 """A call over several rounds outlives the process that began it."""
 
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.runtime.conftest import Serve
-from tests.runtime.process import Process
+from tests.runtime.process import Process, command_for, write_server
+
+from toolhaft.testing import SyncClient
 
 SOURCE = """
 @server.tool
@@ -63,21 +66,12 @@ def test_a_process_with_another_secret_refuses_the_call(
     assert refused["error"] == {"code": -32602, "message": "invalid or expired requestState"}
 
 
-def test_a_call_that_asks_on_stdio_is_answered_by_requests(serve: Serve) -> None:
-    process = serve(SOURCE, opened=False)
-    params = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"elicitation": {}},
-        "clientInfo": {"name": "test", "version": "0"},
-    }
-    process.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
-    process.answer(0)
-    process.call(1, "order", count=3)
-    for id_, value in (("ask-1", "small"), ("ask-2", True)):
-        [asked] = process.answers(1)
-        assert (asked["id"], asked["method"]) == (id_, "elicitation/create")
-        process.send({"jsonrpc": "2.0", "id": id_, "result": accepted(value)})
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_call_that_asks_on_stdio_is_answered(revision: str, tmp_path: Path) -> None:
+    command = command_for(write_server(tmp_path, SOURCE))
+    answers = {"Which size?": "small", "Sure?": True}
+    with SyncClient.stdio(command, revision=revision, answers=answers) as client:
+        assert client.call("order", count=3) == "3 small True False"
+        asked = [each["id"] for each in client.wire.received if "method" in each and "id" in each]
 
-    text = process.answer(1)["result"]["content"][0]["text"]
-
-    assert text == "3 small True False"
+    assert asked == ([] if revision == "2026-07-28" else ["ask-1", "ask-2"])

@@ -267,6 +267,36 @@ async def test_an_application_that_breaks_is_told() -> None:
             pass
 
 
+async def test_an_application_that_breaks_off_is_told() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            raise LookupError("no database")
+
+    with pytest.raises(ServerGone, match="broke off: LookupError"):
+        async with Client.asgi(app):
+            pass
+
+
+async def test_what_takes_no_message_is_not_waited_for() -> None:
+    server = make().asgi()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            first = await receive()
+            if b"notifications" in first["body"]:
+                await asyncio.sleep(60)
+
+            async def again() -> Any:
+                return first
+
+            await server(scope, again, send)
+
+    with pytest.raises(NoAnswer, match=r"notifications/initialized: no answer within 0\.5 seconds"):
+        async with Client.asgi(app, revision="2025-11-25", timeout=0.5):
+            pass
+
+
 # Over stdio
 
 

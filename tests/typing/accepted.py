@@ -59,6 +59,7 @@ from toolhaft import (
     assistant,
     prompt,
     resource,
+    testing,
     tool,
     user,
 )
@@ -404,3 +405,28 @@ def order_plainly(ctx: Context) -> str:
     assert_type(ctx.sync.elicit("Size?", int), Accepted[int] | Declined | Cancelled)
     assert_type(ctx.sync.step("add", add, 1, 2), int)
     return ctx.sync.sample("Hi").text
+
+
+async def tested() -> None:
+    async with testing.Client(server, "2025-11-25", answers={"Size?": 5}, timeout=3) as client:
+        assert_type(await client.call_raw("add", {"a": 1}), testing.ToolResult)
+        assert_type((await client.list_tools())[0].name, str)
+        assert_type(await client.read("notes://all"), str | bytes)
+        assert_type((await client.prompt("greet", mood="sad")).texts, list[tuple[str, str]])
+        async with client.subscribe("notes://all") as heard:
+            assert_type((await heard.next()).uri, str | None)
+        await testing.assert_resource(client, "notes://all", {"text": "x"})
+        assert_type(await testing.assert_same_in_every_era(server, how_many), int)
+
+
+async def how_many(client: testing.Client) -> int:
+    return len(await client.list_tools())
+
+
+def tested_plainly() -> None:
+    with testing.SyncClient.stdio(["toolhaft", "run", Path("x.py")], env={"A": "b"}) as client:
+        assert_type(client.revision, str)
+        assert_type(client.call_raw("add").is_error, bool)
+        testing.assert_resource(client, "notes://all", {"text": "x"})
+        with client.listen(tools=True) as heard:
+            assert_type(heard.next().method, str)

@@ -14,6 +14,7 @@ Application: TypeAlias = Callable[
 ]
 
 _HOST = "localhost"
+_SECONDS_TO_END = 5.0
 
 
 class InProcess:
@@ -38,8 +39,7 @@ class InProcess:
     async def close(self) -> None:
         if self._living is not None and not self._living.done():
             self._events.put_nowait({"type": "lifespan.shutdown"})
-            await self._said()
-            await asyncio.wait({self._living}, timeout=1)
+            await asyncio.wait({self._living}, timeout=_SECONDS_TO_END)
             self._living.cancel()
         await asyncio.gather(*filter(None, [self._living]), return_exceptions=True)
 
@@ -82,7 +82,7 @@ class InProcess:
         finally:
             answer.gone.set()
             # As behind a real server: the application learns that nobody listens, and ends.
-            await asyncio.wait({running}, timeout=1)
+            await asyncio.wait({running}, timeout=_SECONDS_TO_END)
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
@@ -92,7 +92,7 @@ class _Answer:
 
     def __init__(self, body: bytes) -> None:
         self._body: bytes | None = body
-        self._parts: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._parts: asyncio.Queue[bytes | ServerGone | None] = asyncio.Queue()
         self._status = 0
         self._headers: dict[str, str] = {}
         self.begun: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
@@ -119,12 +119,16 @@ class _Answer:
 
     def end(self, running: "asyncio.Future[None]") -> None:
         """It has returned, or raised."""
-        self._parts.put_nowait(None)
         error = None if running.cancelled() else running.exception()
         if not self.begun.done():
             self.begun.set_exception(ServerGone(f"the application has not answered: {error!r}"))
+        elif error is not None:
+            self._parts.put_nowait(ServerGone(f"the application broke off: {error!r}"))
+        else:
+            self._parts.put_nowait(None)
 
     async def _read(self) -> AsyncIterator[bytes]:
         while (part := await self._parts.get()) is not None:
-            if part:
-                yield part
+            if isinstance(part, ServerGone):
+                raise part
+            yield part

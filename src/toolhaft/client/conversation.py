@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import UNSET
 
@@ -22,6 +22,7 @@ from .shapes import as_list, as_object, parsed
 from .transport import Transport
 from .wire import Wire
 
+T = TypeVar("T")
 Json: TypeAlias = dict[str, Any]
 # Gets the method and the params of each notification.
 Hear: TypeAlias = Callable[[str, Json], None]
@@ -87,7 +88,7 @@ class Conversation:
         Raises:
             McpError, NoAnswer, ServerGone: this does not work.
         """
-        await self._transport.open(self._take, self._lost)
+        await self._awaited(self._transport.open(self._take, self._lost), "the server", None)
         if self._wanted is None:
             await self._negotiate()
         elif self.revision.handshake:
@@ -276,21 +277,22 @@ class Conversation:
             raise self._failure
         if self._wire is not None:
             self._wire.note(">", message)
-        await self._transport.send(encoded(message) if frame is None else frame, message)
+        sending = self._transport.send(encoded(message) if frame is None else frame, message)
+        await self._awaited(sending, _named(as_object(message) or {}), None)
 
     async def listen(self, hear: Hear) -> Callable[[], None]:
         """Hear notifications from now on; the result ends that."""
         self._listeners.append(hear)
-        await self._transport.listen()
+        await self._awaited(self._transport.listen(), "the stream of changes", None)
         return lambda: self._listeners.remove(hear)
 
-    async def _awaited(
-        self, coming: Coroutine[Any, Any, Json], what: str, timeout: float | None
-    ) -> Json:
+    async def _awaited(self, coming: Coroutine[Any, Any, T], what: str, timeout: float | None) -> T:
         seconds = self.timeout if timeout is None else timeout
         try:
             async with asyncio.timeout(None if seconds == math.inf else seconds):
                 return await coming
+        except NoAnswer:
+            raise
         except TimeoutError:
             raise NoAnswer(self.told(f"{what}: no answer within {seconds:g} seconds")) from None
 

@@ -22,6 +22,7 @@ _STREAM = "text/event-stream"
 _ACCEPT = f"application/json, {_STREAM}"
 _SHOWN = 300
 _SECONDS_TO_COME_BACK = 1.0
+_SECONDS_TO_LEAVE = 5.0
 
 
 class Http:
@@ -80,10 +81,14 @@ class Http:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._session is not None:
-            with suppress(ServerGone):
-                async with self._exchanges.request("DELETE", self._fields({}), b"") as response:
-                    await response.read()
+            with suppress(ServerGone, TimeoutError):
+                async with asyncio.timeout(_SECONDS_TO_LEAVE):
+                    await self._end_session()
         await self._exchanges.close()
+
+    async def _end_session(self) -> None:
+        async with self._exchanges.request("DELETE", self._fields({}), b"") as response:
+            await response.read()
 
     # One request
 
