@@ -199,3 +199,51 @@ def test_a_program_that_fails_is_quoted(house: House) -> None:
     assert "claude failed with status 1\nno such scope" in done.err
     assert house.tree() == before
     assert path.read_text() == "{}"
+
+
+MINE = '{"mcpServers": {"notes": {"command": "/usr/bin/mine", "env": {"TOKEN": "precious"}}} }'
+HALF = """
+path = os.path.expanduser("~/.claude.json")
+known = json.load(open(path))
+if sys.argv[2] != "remove":
+    sys.exit("refused by policy")
+del known["mcpServers"][sys.argv[-1]]
+known.update({more!r})
+json.dump(known, open(path, "w"))
+"""
+
+
+def test_a_replacement_that_fails_half_way_leaves_the_file_as_it_was(house: House) -> None:
+    house.put(".claude.json", MINE)
+    house.program("claude", HALF.format(more={}))
+    before = house.tree()
+
+    done = install(house, "claude-code", "--force")
+
+    assert done.status == 3
+    assert "refused by policy\n'notes' is again what it was before" in done.err
+    assert house.tree() == before
+
+
+def test_a_replacement_that_fails_half_way_leaves_what_else_was_written(house: House) -> None:
+    path = house.put(".claude.json", MINE)
+    house.program("claude", HALF.format(more={"numStartups": 2}))
+
+    done = install(house, "claude-code", "--force")
+
+    assert done.status == 3
+    assert json.loads(path.read_text()) == {**json.loads(MINE), "numStartups": 2}
+
+
+def test_what_cannot_be_put_back_is_kept_beside_the_file(house: House) -> None:
+    path = house.put(".claude.json", MINE)
+    house.program(
+        "claude", "open(os.path.expanduser('~/.claude.json'), 'w').write('{'); sys.exit(1)"
+    )
+
+    done = install(house, "claude-code", "--force")
+    backup = path.with_name(path.name + ".toolhaft.bak")
+
+    assert done.status == 3
+    assert str(backup) in done.err
+    assert backup.read_text() == MINE

@@ -267,13 +267,37 @@ class Desk:
             else:
                 assert step.after is not None, "an entry is never nothing"
                 folders = files.write(step.snapshot, step.after, private=step.private)
-        except Unclear:
-            if first:
-                files.backup_of(path).unlink(missing_ok=True)
+        except (Unclear, KeyboardInterrupt) as error:
+            rest = self._put_back(step, first=first)
+            if isinstance(error, Unclear) and rest:
+                raise Unclear(f"{error}\n{rest}") from None
             raise
         self.receipts.put(path, step.name, undo, created=step.snapshot.data is None)
         self.receipts.made_folders(path, folders)
         self.receipts.save()
+
+    def _put_back(self, step: Step, *, first: bool) -> str:
+        """After a failure: the file as it was. What is left to be said of it, if anything."""
+        now = files.read(step.path)
+        if now.data == step.snapshot.data:
+            if first:
+                files.backup_of(step.path).unlink(missing_ok=True)
+            return ""
+        if not step.commands:
+            return ""  # somebody else has written it; we have not
+        # One of several commands may have done its part, such as to remove the earlier entry.
+        try:
+            data = _as_before(step, now)
+            if data is None:
+                files.remove(now)
+            else:
+                files.write(now, data)
+        except (Unclear, TypeError):  # or the entry had a value that we never write, as a date
+            files.back_up(step.snapshot)
+            return f"it has changed the file, of which {files.backup_of(step.path)} is the earlier"
+        if first:
+            files.backup_of(step.path).unlink(missing_ok=True)
+        return f"{step.name!r} is again what it was before"
 
     def _undo(self, step: Step) -> None:
         path = step.path
@@ -289,6 +313,34 @@ class Desk:
         if not self.receipts.names(path):
             files.backup_of(path).unlink(missing_ok=True)
         self.receipts.save()
+
+
+def _as_before(step: Step, now: Snapshot) -> bytes | None:
+    """What a file has to say so that an entry is as it was; None if it has to go.
+
+    All of it is as it was, to the byte, if nothing but the entry differs; else the client, or
+    somebody else, has written other things meanwhile, and these stay.
+
+    Raises:
+        Unclear: that cannot be done.
+    """
+    format_ = _FORMATS[step.client.format]
+    before, after = format_.value(step.snapshot.text), format_.value(now.text)
+    parents = _parents(step.client, after)
+    keys = [*parents, step.name]
+    if without(before, keys) == without(after, keys):
+        return step.snapshot.data
+    old = entries_of(before, _parents(step.client, before)).get(step.name)
+    there = step.name in entries_of(after, parents)
+    text = now.text
+    if old is not None:
+        edit = format_.replace if there else format_.add
+        text = edit(text, parents, step.name, old).text
+    elif there:
+        text = format_.take(text, parents, step.name, {})
+    seen = Seen(now, now.text, after, parents, entries_of(after, parents))
+    _verify(step.client, seen, text, step.name, entry=old)
+    return _encoded(text)
 
 
 def _parents(client: Client, value: dict[str, Any]) -> Sequence[str]:
