@@ -235,6 +235,24 @@ def test_a_replacement_that_fails_half_way_leaves_what_else_was_written(house: H
     assert json.loads(path.read_text()) == {**json.loads(MINE), "numStartups": 2}
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_program_replaced_is_put_back_though_the_file_has_changed(
+    house: House, again: bool
+) -> None:
+    path = play(house, "claude-code")
+    path.write_text(MINE)
+    install(house, "claude-code", "--force")
+    if again:
+        install(house, "claude-code", "--force", "--env", "K=v")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "numStartups": 2}))
+
+    done = house.run("uninstall", "claude-code", "notes")
+
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("claude-code: put back what was there before 'notes' in ")
+    assert json.loads(path.read_text()) == {**json.loads(MINE), "numStartups": 2}
+
+
 def test_what_cannot_be_put_back_is_kept_beside_the_file(house: House) -> None:
     path = house.put(".claude.json", MINE)
     house.program(

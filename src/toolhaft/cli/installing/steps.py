@@ -138,6 +138,7 @@ class Desk:
             words.insert(0, [path, *removal])
         summary = f"added {name!r} by {row.name}"
         undo: Undo = {"program": row.name, "before": digest(seen.snapshot.data)}
+        undo |= {key: was for key, was in (splice.undo or {}).items() if key == "was"}
         step = splice._replace(after=None, commands=words, undo=undo, summary=summary)
         return self._remembered(step)
 
@@ -165,6 +166,8 @@ class Desk:
         untouched = digest(seen.snapshot.data) == undo.get("after")
         if untouched and digest(backup) == undo["before"]:
             return self._checked(step._replace(after=backup))
+        if "was" in undo:
+            return self._checked(self._taken(client, seen, name, {"was": undo["was"]}))
         program = self._program(client, scope, via)
         if program is None or not program[0].remove:
             return self._checked(self._taken(client, seen, name, {}))
