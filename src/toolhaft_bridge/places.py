@@ -58,14 +58,20 @@ def name_from(text: str) -> str:
     return check_name("-".join(filter(None, "".join(letters).lstrip(".-").split("-"))))
 
 
-def directories() -> list[str]:
+def directories(environment: dict[str, str] | None = None) -> list[str]:
     """Where sockets may be, the best place first. A service may have been started without the
-    variables of the desktop that its clients have, so there is more than one."""
+    variables of the desktop that its clients have, and a client passes on hardly any, so there is
+    more than one."""
+    known = os.environ if environment is None else environment
     user = str(os.getuid())
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
-    temporary = os.environ.get("TMPDIR") or "/tmp"
+    runtime = known.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
     found = [os.path.join(runtime, "toolhaft")] if os.path.isdir(runtime) else []
-    return [*found, os.path.join(temporary, f"toolhaft-{user}")]
+    temporary = [known.get("TMPDIR") or "/tmp", "/tmp"]
+    if sys.platform == "darwin":
+        # What TMPDIR is there, unless somebody has set it to something else. It has no name here.
+        temporary.insert(1, os.confstr(65537) or "/tmp")
+    found += [os.path.join(folder, f"toolhaft-{user}") for folder in temporary]
+    return list(dict.fromkeys(found))
 
 
 def own_directory() -> str:

@@ -1,6 +1,7 @@
 """`toolhaft install` and `uninstall`, with the files of every client."""
 
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import yaml
 from tests.install.conftest import House
 
 from toolhaft.cli.installing.clients import CLIENTS
+from toolhaft_bridge.places import directories, own_directory, path_of
 
 USER_FILES = {
     "claude-desktop": ".config/Claude/claude_desktop_config.json",
@@ -356,6 +358,47 @@ def test_a_process_that_attaches(house: House) -> None:
     written = entry(house, "cursor")
     assert Path(written["command"]).is_absolute()
     assert written["args"][-2:] == ["attach", "notes"]
+
+
+@pytest.mark.parametrize("variable", ["XDG_RUNTIME_DIR", "TMPDIR"])
+def test_a_process_is_found_with_the_variables_of_a_client(
+    house: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+) -> None:
+    monkeypatch.setattr(os.path, "isdir", lambda path: str(path).startswith(str(tmp_path)))
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setenv(variable, str(tmp_path))
+    socket = Path(own_directory()) / "notes.sock"
+    socket.touch()
+
+    install(house, "cursor", "--attach", "notes", "--env", "K=v")
+    variables = entry(house, "cursor")["env"]
+    monkeypatch.delenv(variable)
+    alone = path_of("notes")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    assert variables == {"K": "v", variable: str(tmp_path)}
+    assert (alone, path_of("notes")) == (None, str(socket))
+
+
+def test_the_usual_directories_need_no_variable(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+    monkeypatch.setenv("TMPDIR", "/tmp")
+    install(house, "cursor", "--attach", "notes")
+
+    assert "env" not in entry(house, "cursor")
+
+
+def test_a_process_on_a_mac_is_found_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = "/var/folders/xy/T/"
+    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.setattr(os, "confstr", {65537: mine}.get)
+    theirs = directories({"TMPDIR": mine})
+
+    assert theirs[-2:] == [f"{mine}toolhaft-{os.getuid()}", f"/tmp/toolhaft-{os.getuid()}"]
+    assert theirs[-2] in directories({})
 
 
 def test_a_server_elsewhere(house: House) -> None:

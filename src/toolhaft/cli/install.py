@@ -7,6 +7,8 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from toolhaft_bridge.places import directories
+
 from .installing.changing import (
     CANNOT_CHANGE,
     NO_ANSWER,
@@ -68,10 +70,21 @@ def _wanted(options: argparse.Namespace, target: str) -> Wanted:
         return _remote(options, env)
     if options.attach is not None:
         words = [*launcher(), "attach", options.attach]
+        env = {**_whereabouts(), **env}
         return Wanted(options.name or options.attach, words[0], words[1:], env)
     where, _ = parts_of(target)
     words = [*launcher(), "run", *_run_words(target, options.directory)]
     return Wanted(options.name or _spelled(Path(where).stem), words[0], words[1:], env)
+
+
+def _whereabouts() -> dict[str, str]:
+    """The variable that says where processes are, if they are not where a bridge looks anyway."""
+    here, *_ = directories()
+    for name in ("XDG_RUNTIME_DIR", "TMPDIR"):
+        known = {name: os.environ.get(name, "")}
+        if here not in directories({}) and here in directories(known):
+            return known
+    return {}
 
 
 def _remote(options: argparse.Namespace, env: dict[str, str]) -> Wanted:
