@@ -1,6 +1,7 @@
 """Clients' own commands, played by small programs on the PATH."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,14 @@ words = sys.argv[1:]
 if "remove" in words:
     del servers[words[-1]]
 else:
-    servers["notes"] = {{"command": "toolhaft", "args": ["run", "x"]}}
+    pairs = [after for word, after in zip(words, words[1:]) if word == "-e"]
+    env = dict(pair.split("=")[:2] for pair in pairs)  # as some do, which is wrong
+    if words[0] == "--add-mcp":
+        told = json.loads(words[1])
+        servers[told.pop("name")] = told
+    else:
+        name, *command = [word for word in words[words.index("notes"):] if word != "--"]
+        servers[name] = {{"command": command[0], "args": command[1:], "env": env}}
 os.makedirs(os.path.dirname(path), exist_ok=True)
 json.dump(known, open(path, "w"))
 """
@@ -78,10 +86,40 @@ def test_codex_is_asked_too(house: House) -> None:
     house.program("codex", "json.dump(sys.argv[1:], open(os.path.expanduser('~/asked.json'), 'w'))")
     done = install(house, "codex", "--env", "A=1", "--env", "B=2")
     call = json.loads((house.home / "asked.json").read_text())
+    path = house.home / ".codex/config.toml"
 
     assert done.status == 0
     assert call[:8] == ["mcp", "add", "notes", "--env", "A=1", "--env", "B=2", "--"]
     assert call[-2:] == ["run", str(house.project / "notes.py")]
+    assert f"{house.programs}/codex left it out, so it was put right in {path}\n" in done.out
+    assert tomllib.loads(path.read_text())["mcp_servers"]["notes"]["env"] == {"A": "1", "B": "2"}
+
+
+@pytest.mark.parametrize("value", ["c2VjcmV0==", "http://x/?a=1", "", "plain"])
+def test_what_a_program_got_wrong_is_put_right(house: House, value: str) -> None:
+    path = play(house, "gemini")
+    path.parent.mkdir()
+    path.write_text("{ }")
+    done = install(house, "gemini", "--env", f"API={value}")
+    written = json.loads(path.read_text())["mcpServers"]["notes"]
+    house.run("uninstall", "gemini", "notes")
+
+    assert (done.status, done.err) == (0, "")
+    assert written["env"] == {"API": value}
+    assert (f"gemini wrote something else, so it was put right in {path}" in done.out) == (
+        "=" in value
+    )
+    assert path.read_text() == "{ }"
+
+
+def test_an_application_may_write_later(house: House) -> None:
+    house.program("code", "")
+    done = install(house, "vscode")
+    path = house.home / ".config/Code/User/mcp.json"
+
+    assert (done.status, done.err) == (0, "")
+    assert f"{path} does not have it yet; {house.programs}/code may write it later\n" in done.out
+    assert not path.exists()
 
 
 @every_player

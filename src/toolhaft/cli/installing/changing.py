@@ -67,8 +67,10 @@ def carry_out(desk: Desk, steps: Sequence[Step], *, dry_run: bool) -> None:
         if dry_run:
             say(step.shown(), end="")
             continue
-        desk.do(step)
+        remark = desk.do(step)
         say(f"{step.client.id}: {step.summary}")
+        if remark:
+            say(f"  {remark}")
         backup = files.backup_of(step.path)
         if step.changes and step.undo is not None:
             if backup.exists():

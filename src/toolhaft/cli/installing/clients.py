@@ -24,7 +24,11 @@ class Wanted(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A client's own command that changes its configuration."""
+    """A client's own command that changes its configuration.
+
+    Args:
+        late: the change may come after the end of the command, by an application that runs.
+    """
 
     name: str
     scopes: Sequence[str]
@@ -32,6 +36,7 @@ class Program(NamedTuple):
     add_url: Sequence[str]
     remove: Sequence[str] = ()
     env_option: str = ""
+    late: bool = False
 
 
 class Client(NamedTuple):
@@ -125,7 +130,11 @@ _ALL = (
         remote={"type": "http", "url": "{url}"},
         project=["{project}/.vscode/mcp.json"],
         program=Program(
-            "code", ("user",), add=["--add-mcp", "{json}"], add_url=["--add-mcp", "{json}"]
+            "code",
+            ("user",),
+            add=["--add-mcp", "{json}"],
+            add_url=["--add-mcp", "{json}"],
+            late=True,
         ),
         reference="${env:NAME}",
     ),

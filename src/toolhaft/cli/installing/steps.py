@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from . import files, jsonc, programs, toml_tables, yaml_blocks
 from .clients import Client, Program, Wanted, command_for, entry_for, removal_for
@@ -35,6 +35,7 @@ class Step(NamedTuple):
     undo: Undo | None = None
     changes: bool = True
     private: bool = False
+    entry: Entry | None = None
 
     @property
     def path(self) -> Path:
@@ -90,13 +91,8 @@ class Desk:
             Unclear: it is broken, or cannot be read.
         """
         path = self.where(client, scope)
-        format_ = _FORMATS[client.format]
         try:
-            snapshot = files.read(path)
-            text = snapshot.text
-            value = format_.value(text)
-            parents = _parents(client, value)
-            return Seen(snapshot, text, value, parents, entries_of(value, parents))
+            return _seen(client, files.read(path))
         except Unclear as error:
             raise Unclear(f"{path}: {error}") from None
 
@@ -203,6 +199,7 @@ class Desk:
             after=_encoded(splice.text),
             undo=undo,
             changes=format_.value(splice.text) != seen.value,
+            entry=entry,
         )
 
     def _taken(self, client: Client, seen: Seen, name: str, undo: Undo) -> Step:
@@ -240,32 +237,34 @@ class Desk:
 
     # Doing
 
-    def do(self, step: Step) -> None:
-        """Make the change, and remember it.
+    def do(self, step: Step) -> str:
+        """Make the change, and remember it; the result is what else is to be said, if anything.
 
         Raises:
             Unclear: it could not be made.
         """
         if not step.changes:
-            return
+            return ""
         try:
-            if step.undo is None:
-                self._undo(step)
-            else:
-                self._make(step, step.undo)
+            if step.undo is not None:
+                return self._make(step, step.undo)
+            self._undo(step)
+            return ""
         except Unclear as error:
             raise Unclear(f"{step.path}: {error}") from None
 
-    def _make(self, step: Step, undo: Undo) -> None:
+    def _make(self, step: Step, undo: Undo) -> str:
         path = step.path
         first = not self.receipts.names(path)
         folders: list[str] = []
+        remark = ""
         if first:
             files.back_up(step.snapshot)
         try:
             if step.commands:
                 for words in step.commands:
                     programs.run(words)
+                remark = self._set_right(step)
                 undo = {**undo, "after": digest(files.read(path).data)}
             else:
                 assert step.after is not None, "an entry is never nothing"
@@ -278,6 +277,25 @@ class Desk:
         self.receipts.put(path, step.name, undo, created=step.snapshot.data is None)
         self.receipts.made_folders(path, folders)
         self.receipts.save()
+        return remark
+
+    def _set_right(self, step: Step) -> str:
+        """See what a command has written, and write what it has got wrong. What there is to say."""
+        assert step.entry is not None, "commands add entries"
+        program = step.commands[-1][0]
+        try:
+            seen = _seen(step.client, files.read(step.path))
+            found = seen.entries.get(step.name)
+            if isinstance(found, dict) and _facts(cast(Entry, found)) == _facts(step.entry):
+                return ""
+            if found is None and step.client.program and step.client.program.late:
+                return f"{step.path} does not have it yet; {program} may write it later"
+            right = self._spliced(step.client, seen, step.name, step.entry)
+            files.write(seen.snapshot, right.after or b"", private=step.private)
+        except Unclear as error:
+            return f"what {program} has written cannot be checked: {error}"
+        done = "left it out" if found is None else "wrote something else"
+        return f"{program} {done}, so it was put right in {step.path}"
 
     def _put_back(self, step: Step, *, first: bool) -> str:
         """After a failure: the file as it was. What is left to be said of it, if anything."""
@@ -318,6 +336,18 @@ class Desk:
         self.receipts.save()
 
 
+def _seen(client: Client, snapshot: Snapshot) -> Seen:
+    value = _FORMATS[client.format].value(snapshot.text)
+    parents = _parents(client, value)
+    return Seen(snapshot, snapshot.text, value, parents, entries_of(value, parents))
+
+
+def _facts(entry: Entry) -> tuple[Any, ...]:
+    """What it comes to. Programs write it in their own way, and add things of their own."""
+    url = entry.get("url") or entry.get("httpUrl") or ""
+    return entry.get("command", ""), entry.get("args") or [], entry.get("env") or {}, url
+
+
 def _as_before(step: Step, now: Snapshot) -> bytes | None:
     """What a file has to say so that an entry is as it was; None if it has to go.
 
@@ -328,20 +358,18 @@ def _as_before(step: Step, now: Snapshot) -> bytes | None:
         Unclear: that cannot be done.
     """
     format_ = _FORMATS[step.client.format]
-    before, after = format_.value(step.snapshot.text), format_.value(now.text)
-    parents = _parents(step.client, after)
-    keys = [*parents, step.name]
-    if without(before, keys) == without(after, keys):
+    before, seen = _seen(step.client, step.snapshot), _seen(step.client, now)
+    keys = [*seen.parents, step.name]
+    if without(before.value, keys) == without(seen.value, keys):
         return step.snapshot.data
-    old = entries_of(before, _parents(step.client, before)).get(step.name)
-    there = step.name in entries_of(after, parents)
-    text = now.text
+    old = before.entries.get(step.name)
+    there = step.name in seen.entries
+    text = seen.text
     if old is not None:
         edit = format_.replace if there else format_.add
-        text = edit(text, parents, step.name, old).text
+        text = edit(text, seen.parents, step.name, old).text
     elif there:
-        text = format_.take(text, parents, step.name, {})
-    seen = Seen(now, now.text, after, parents, entries_of(after, parents))
+        text = format_.take(text, seen.parents, step.name, {})
     _verify(step.client, seen, text, step.name, entry=old)
     return _encoded(text)
 
