@@ -244,6 +244,52 @@ def test_an_entry_of_others_is_not_removed_unless_that_is_wanted(house: House) -
     assert path.read_text() == '{"mcpServers": {}}'
 
 
+@pytest.mark.parametrize("client", ["cursor", "codex", "goose"])
+def test_what_others_put_in_the_place_of_ours_is_theirs(house: House, client: str) -> None:
+    theirs = {
+        "cursor": '{"mcpServers": {"notes": {"command": "/usr/bin/mine"}}}',
+        "codex": '[mcp_servers.notes]\ncommand = "/usr/bin/mine"\n',
+        "goose": "extensions:\n  notes:\n    cmd: /usr/bin/mine\n",
+    }
+    path = house.put(USER_FILES[client], "")
+    install(house, client, "--attach", "notes")
+    path.write_text(theirs[client])
+
+    done = house.run("uninstall", client, "notes")
+
+    assert done.status == 3
+    assert "is not of toolhaft's making; --force removes it" in done.err
+    assert path.read_text() == theirs[client]
+
+
+def test_what_was_there_before_is_kept_anew_if_ours_had_gone(house: House) -> None:
+    path = house.put(".cursor/mcp.json", '{"mcpServers":{}}')
+    install(house, "cursor", "--attach", "notes")
+    path.write_text('{"mcpServers":{"other":{"command":"/usr/bin/mine"}}}')
+    before = house.tree()["home/.cursor/mcp.json"]
+
+    install(house, "cursor", "--attach", "b")
+    backup = path.with_name("mcp.json.toolhaft.bak")
+    kept = backup.read_bytes()
+    uninstall(house, "cursor", "b")
+
+    assert kept == before
+    assert path.read_bytes() == before
+    assert not backup.exists()
+
+
+def test_ours_is_known_again_when_it_is_written_anew(house: House) -> None:
+    install(house, "cursor", "goose", "--http", "https://example.org/mcp", "--name", "n")
+    path = house.home / USER_FILES["goose"]
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text())))
+    path = house.home / USER_FILES["cursor"]
+    path.write_text(json.dumps(json.loads(path.read_text()), sort_keys=True))
+
+    uninstall(house, "cursor", "goose", "n")
+
+    assert not path.exists()
+
+
 def test_what_is_not_there_is_said_with_what_is(house: House) -> None:
     install(house, "cursor", "notes.py")
 

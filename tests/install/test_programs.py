@@ -121,6 +121,11 @@ def test_an_application_may_write_later(house: House) -> None:
     assert f"{path} does not have it yet; {house.programs}/code may write it later\n" in done.out
     assert not path.exists()
 
+    url = "https://example.org/mcp"
+    house.run("install", "vscode", "--http", url, "--name", "remote")
+    house.put(".config/Code/User/mcp.json", json.dumps({"servers": {"remote": {"url": url}}}))
+    assert house.run("uninstall", "vscode", "remote").status == 0
+
 
 @every_player
 def test_what_a_program_wrote_is_undone_to_the_byte(house: House, client: str) -> None:

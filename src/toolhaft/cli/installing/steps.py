@@ -1,6 +1,7 @@
 """What is to be done for one client: worked out and checked first, then done."""
 
 import difflib
+import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -98,8 +99,19 @@ class Desk:
 
     def ours(self, seen: Seen) -> list[str]:
         """The names of the entries in a file that start toolhaft, or that we have put there."""
+        self._forget(seen)
         known = self.receipts.names(seen.snapshot.path)
         return [name for name, entry in seen.entries.items() if name in known or _is_ours(entry)]
+
+    def _forget(self, seen: Seen) -> None:
+        """Forget what we have put there once, and others have removed or replaced."""
+        path = seen.snapshot.path
+        for name in self.receipts.names(path):
+            undo = self.receipts.undo(path, name) or {}
+            entry = seen.entries.get(name)
+            to_come = entry is None and undo.get("late", False)
+            if not to_come and not _says(entry, undo.get("words", [])):
+                self.receipts.drop(path, name)
 
     # Working out
 
@@ -265,7 +277,8 @@ class Desk:
                 for words in step.commands:
                     programs.run(words)
                 remark = self._set_right(step)
-                undo = {**undo, "after": digest(files.read(path).data)}
+                now = files.read(path)
+                undo = {**undo, "after": digest(now.data), "late": now.data == step.snapshot.data}
             else:
                 assert step.after is not None, "an entry is never nothing"
                 folders = files.write(step.snapshot, step.after, private=step.private)
@@ -274,6 +287,7 @@ class Desk:
             if isinstance(error, Unclear) and rest:
                 raise Unclear(f"{error}\n{rest}") from None
             raise
+        undo = {**undo, "words": _words(step.entry or {})}
         self.receipts.put(path, step.name, undo, created=step.snapshot.data is None)
         self.receipts.made_folders(path, folders)
         self.receipts.save()
@@ -340,6 +354,19 @@ def _seen(client: Client, snapshot: Snapshot) -> Seen:
     value = _FORMATS[client.format].value(snapshot.text)
     parents = _parents(client, value)
     return Seen(snapshot, snapshot.text, value, parents, entries_of(value, parents))
+
+
+def _words(entry: Entry) -> list[str]:
+    """What is started, or where it is: by these we know again what we have written."""
+    keys = ("command", "cmd", "args", "url", "uri", "httpUrl", "serverUrl")
+    return words_of([entry.get(key) for key in keys])
+
+
+def _says(entry: Any, words: Sequence[str]) -> bool:
+    """Are all words in an entry, wherever they stand? Clients write their files anew at times."""
+    if isinstance(entry, str):  # the lines of an entry in YAML
+        return all(word in entry or json.dumps(word)[1:-1] in entry for word in words)
+    return entry is not None and set(words) <= set(words_of(entry))
 
 
 def _facts(entry: Entry) -> tuple[Any, ...]:
