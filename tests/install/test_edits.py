@@ -203,7 +203,10 @@ def test_toml_that_is_refused(text: str, message: str) -> None:
         ("? a\n: b\n", "line 1: this is not understood"),
         ("a:\n\tb: 1\n", "line 2: tabs"),
         ("a: 'open\n", "line 1: a text or a bracket does not end"),
-        ("a: 'open\nb: 1'\n", "line 2: a text or a bracket goes on at the left margin"),
+        ("a: 'open\nb: 1'\n", "line 2: a text or a bracket does not end before this"),
+        ("a:\n  b: 'open\n  c: 1'\n", "line 3: a text or a bracket does not end before this"),
+        ("a:\n  b: [1,\n  c: 2]\n", "line 3: a text or a bracket does not end before this"),
+        ("a: text\n  b: 1\n", "line 2: a key stands where a text goes on"),
         ("extensions:\n  a: 1\nextensions:\n", "line 3: 'extensions' stands here again"),
         ("extensions: {a: 1}\n", "line 1: 'extensions' is not written as one entry below"),
         ("extensions: &x\n  a: 1\n", "line 1: 'extensions' is not written as one entry below"),
@@ -213,13 +216,28 @@ def test_toml_that_is_refused(text: str, message: str) -> None:
         ("extensions:\n  a: 1\n  a: 2\n", "line 1: 'extensions' is not written as one entry"),
         ("a: |\n  text", "the last line is within a text; end it with a new line first"),
     ],
-    ids=range(16),
+    ids=range(19),
 )
 def test_yaml_that_is_refused(text: str, message: str) -> None:
     with pytest.raises(Unclear) as refused:
         yaml_blocks.add(text, ["extensions"], "new", ENTRY)
 
     assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('the "x\n      "book', 'says\n      hello" at times'),
+        ("see\n      [1", "see\n      2] there"),
+    ],
+    ids=["quote", "bracket"],
+)
+def test_a_text_without_quotes_takes_no_neighbour_with_it(one: str, other: str) -> None:
+    kept = f"  git:\n    cmd: git\n    about: {other}\n  slack:\n    cmd: x\n"
+    text = f"extensions:\n  new:\n    cmd: x\n    about: {one}\n{kept}"
+
+    assert yaml_blocks.take(text, ["extensions"], "new", {}) == f"extensions:\n{kept}"
 
 
 @pytest.mark.parametrize("format_", [jsonc, toml_tables, yaml_blocks], ids=["json", "toml", "yaml"])

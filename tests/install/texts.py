@@ -171,6 +171,17 @@ _YAML_VALUES = st.sampled_from(
         " !!str value",
         "\n      - a\n      - b: 1\n        c: |\n          deep",
         "\n      plain over\n      lines",
+        ' called\n      "the book',
+        " it says\n      hello\" at times\n\n      'tis so",
+        " see\n      [1 for more",
+        " see\n      2] there\n      {a",
+        "\n      plain\n      | over\n      - lines",
+        '\n      - an item\n        "goes on\n      - [x,\n        y]',
+        '\n      "quoted\n\n      below"',
+        "\n      [\n      1]",
+        "\n      -\n        a: 1\n      - - b\n        -\n          c: d",
+        " &x\n      k: v",
+        " !!map # so\n      k: v",
     ]
 )
 _YAML_TOP = st.sampled_from(

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, cast
 from .splicing import Entry, Splice, Unclear, Undo, newline_of
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
-_DASHES = re.compile(r"(?:- +)*")
-_DECORATION = re.compile(r"(?:[&!][^\s]*\s+)*")
+_DASHES = re.compile(r"(?:-(?: +|$))*")
+_DECORATION = re.compile(r"(?:[&!][^\s]*(?:\s+|$))*")
 _KEY = re.compile(
     r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#\[\]{}&*!|>%@`-][^#]*?|-[^\s#][^#]*?)"""
     r"""\s*:(?=\s|$)"""
@@ -221,13 +221,16 @@ class _Reader:
         self.depth = 0  # of brackets
         self.above: int | None = None  # lines further in than this are within a block of text
         self.keeps = False  # do blank lines belong to that block?
+        self.owner = 0  # where the key or the dash begins that has the latest value
+        self.plain = False  # is that a text without quotes, which further lines continue?
 
     def read(self, text: str, number: int) -> _Line:
         bare = text.rstrip("\r\n")
         indent = len(bare) - len(bare.lstrip(" "))
         if self.closing or self.depth:
-            if bare and not indent and not (self.depth and bare[0] in "]}"):
-                raise Unclear(f"line {number + 1}: a text or a bracket goes on at the left margin")
+            closes = self.depth and not self.closing and bare[indent:][:1] in ("]", "}")
+            if bare.strip() and indent <= self.owner and not closes:
+                raise Unclear(f"line {number + 1}: a text or a bracket does not end before this")
             self._scan(bare, 0)
             return _Line(text, -1, None, "", content=True)
         if not bare.strip():
@@ -237,7 +240,12 @@ class _Reader:
             return _Line(text, -1, None, "", content=True, in_block=True)
         self.above = None
         if bare[indent] == "#":
+            self.plain = False
             return _Line(text, indent, None, "", content=False)
+        if self.plain and indent > self.owner:
+            if _KEY.match(bare, indent):
+                raise Unclear(f"line {number + 1}: a key stands where a text goes on")
+            return _Line(text, -1, None, "", content=True)
         return self._content(text, bare, indent, number)
 
     def _content(self, text: str, bare: str, indent: int, number: int) -> _Line:
@@ -251,19 +259,24 @@ class _Reader:
         rest = bare[key.end() :].strip() if key else ""
         value_at = key.end() if key else at
         value_at += len(bare[value_at:]) - len(bare[value_at:].lstrip())
-        self._begin(bare, value_at, column=at if key else indent)
+        if key:
+            self.owner = at
+        elif at > indent:
+            self.owner = bare.rindex("-", 0, at)
+        self._begin(bare, value_at)
         if not self.closing and not self.depth:
             rest = re.split(r"(?:^|\s)#", rest, maxsplit=1)[0].strip()
         name = _unquoted(key.group(1)) if key and at == indent else None
         return _Line(text, indent, name, rest, content=True)
 
-    def _begin(self, bare: str, at: int, *, column: int) -> None:
+    def _begin(self, bare: str, at: int) -> None:
         """Does a text or a bracket begin here that ends on another line?"""
         decoration = _DECORATION.match(bare, at)
         at = decoration.end() if decoration else at
         first = bare[at : at + 1]
+        self.plain = bool(first) and first not in "|>\"'[{#"
         if first in ("|", ">"):
-            self.above = column
+            self.above = self.owner
             self.keeps = "+" in bare[at:].partition("#")[0]
         elif first and first in "\"'[{":
             self._scan(bare, at)
