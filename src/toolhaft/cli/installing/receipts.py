@@ -6,10 +6,13 @@ was there before, to the byte.
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from . import files
+from .locking import locked
 from .splicing import Unclear, Undo
 
 # What is known of the surroundings of an entry outlives it, as long as another of ours is there.
@@ -27,6 +30,7 @@ class Receipts:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._files: dict[str, dict[str, Any]] = {}
+        self._forgotten: list[tuple[Path, str, Undo | None]] = []
         self._load()
 
     def _load(self) -> None:
@@ -80,11 +84,28 @@ class Receipts:
         if not file["entries"]:
             self._files.pop(str(path), None)
 
-    def save(self) -> None:
-        """Write them.
+    def forget(self, path: Path, name: str) -> None:
+        """Forget an entry that others have taken out; for good at the next change."""
+        self._forgotten.append((path, name, self.undo(path, name)))
+        self.drop(path, name)
+
+    def refresh(self) -> None:
+        """See what other processes of ours have done meanwhile."""
+        self._load()
+        for path, name, undo in self._forgotten:
+            if self.undo(path, name) == undo:  # else somebody has put it in anew
+                self.drop(path, name)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change what is kept, also by other processes of ours, and write it.
 
         Raises:
             Unclear: that is not possible.
         """
-        text = json.dumps({"files": self._files}, indent=2) + "\n"
-        files.write(files.read(self._path), text.encode(), private=True)
+        with locked(self._path.with_suffix(".lock")):
+            self.refresh()
+            self._forgotten.clear()
+            yield
+            text = json.dumps({"files": self._files}, indent=2) + "\n"
+            files.write(files.read(self._path), text.encode(), private=True)

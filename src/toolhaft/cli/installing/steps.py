@@ -111,7 +111,7 @@ class Desk:
             entry = seen.entries.get(name)
             to_come = entry is None and undo.get("late", False)
             if not to_come and not _says(entry, undo.get("words", [])):
-                self.receipts.drop(path, name)
+                self.receipts.forget(path, name)
 
     # Working out
 
@@ -267,6 +267,7 @@ class Desk:
 
     def _make(self, step: Step, undo: Undo) -> str:
         path = step.path
+        self.receipts.refresh()
         first = not self.receipts.names(path)
         folders: list[str] = []
         remark = ""
@@ -288,9 +289,9 @@ class Desk:
                 raise Unclear(f"{error}\n{rest}") from None
             raise
         undo = {**undo, "words": _words(step.entry or {})}
-        self.receipts.put(path, step.name, undo, created=step.snapshot.data is None)
-        self.receipts.made_folders(path, folders)
-        self.receipts.save()
+        with self.receipts.changing():
+            self.receipts.put(path, step.name, undo, created=step.snapshot.data is None)
+            self.receipts.made_folders(path, folders)
         return remark
 
     def _set_right(self, step: Step) -> str:
@@ -344,10 +345,10 @@ class Desk:
             files.remove_folders(self.receipts.folders(path))
         else:
             files.write(step.snapshot, step.after)
-        self.receipts.drop(path, step.name)
-        if not self.receipts.names(path):
-            files.backup_of(path).unlink(missing_ok=True)
-        self.receipts.save()
+        with self.receipts.changing():
+            self.receipts.drop(path, step.name)
+            if not self.receipts.names(path):
+                files.backup_of(path).unlink(missing_ok=True)
 
 
 def _seen(client: Client, snapshot: Snapshot) -> Seen:
