@@ -158,6 +158,29 @@ def test_all_clients_that_are_there(house: House) -> None:
     assert house.tree() == before
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["notes.py", "--scope", "project"], "has no configuration for a project"),
+        (["--http", "https://e.org/mcp", "--name", "n"], "starts its servers itself"),
+    ],
+    ids=["project", "url"],
+)
+def test_of_all_clients_those_that_cannot_are_left_out(
+    house: House, words: list[str], reason: str
+) -> None:
+    house.put(USER_FILES["claude-desktop"], "{}")
+    alone = house.run("install", "--all", *words, "--no-check")
+    house.put(USER_FILES["cursor"], "{}")
+    out = install(house, "--all", *words)
+    named = house.run("install", "claude-desktop", "cursor", *words, "--no-check")
+
+    assert (alone.status, named.status) == (3, 3)
+    assert "no client that is there can take this" in alone.err
+    assert f"claude-desktop: left out, since Claude Desktop {reason}" in out
+    assert "cursor: added " in out
+
+
 def test_two_clients_with_one_file(house: House) -> None:
     out = install(house, "claude-code", "copilot", "notes.py", "--scope", "project")
 

@@ -51,9 +51,10 @@ def execute(options: argparse.Namespace) -> int:
             )
 
         desk = Desk(machine)
-        carry_out(desk, worked_out(desk, clients, options.scope, work), dry_run=options.dry_run)
+        steps = worked_out(desk, clients, options.scope, work, all_of_them=options.all)
+        carry_out(desk, steps, dry_run=options.dry_run)
         if not options.dry_run:
-            _warn(clients, wanted)
+            _warn([step.client for step in steps], wanted)
     except WrongWords as error:
         return failed(WRONG_COMMAND, str(error))
     except NoAnswer as error:

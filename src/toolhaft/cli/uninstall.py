@@ -32,7 +32,8 @@ def execute(options: argparse.Namespace) -> int:
                 client, name, scope=options.scope, via=options.via, force=options.force
             )
 
-        carry_out(desk, worked_out(desk, clients, options.scope, work), dry_run=options.dry_run)
+        steps = worked_out(desk, clients, options.scope, work, all_of_them=options.all)
+        carry_out(desk, steps, dry_run=options.dry_run)
     except WrongWords as error:
         return failed(WRONG_COMMAND, str(error))
     except Unclear as error:

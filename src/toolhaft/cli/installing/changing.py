@@ -11,6 +11,7 @@ from .clients import CLIENTS, Client
 from .finding import found
 from .places import Machine
 from .saying import say
+from .splicing import Unable, Unclear
 from .steps import Desk, Step
 
 WRONG_COMMAND = 2
@@ -47,17 +48,34 @@ def clients_of(words: Sequence[str], machine: Machine, *, all_of_them: bool) -> 
     return [CLIENTS[word] for word in dict.fromkeys(words)]
 
 
-def worked_out(desk: Desk, clients: Sequence[Client], scope: str, work: Work) -> list[Step]:
-    """The steps for all clients; none is done before all of them are known to be possible."""
+def worked_out(
+    desk: Desk, clients: Sequence[Client], scope: str, work: Work, *, all_of_them: bool
+) -> list[Step]:
+    """The steps for all clients; none is done before all of them are known to be possible.
+
+    Of all that are there, those for which this does not exist are left out.
+
+    Raises:
+        Unclear: one of them cannot be done, or nothing is left to do.
+    """
     steps: list[Step] = []
     known: dict[Path, str] = {}
     for client in clients:
-        path = desk.where(client, scope)
-        if path in known:
-            say(f"{client.id}: reads the same file as {known[path]}")
+        try:
+            path = desk.where(client, scope)
+            if path in known:
+                say(f"{client.id}: reads the same file as {known[path]}")
+                continue
+            step = work(desk, client)
+        except Unable as error:
+            if not all_of_them:
+                raise
+            say(f"{client.id}: left out, since {error}")
             continue
         known[path] = client.id
-        steps.append(work(desk, client))
+        steps.append(step)
+    if not steps:
+        raise Unclear("no client that is there can take this")
     return steps
 
 

@@ -11,6 +11,10 @@ class Unclear(Exception):
     """A file that cannot be changed; the message says where it stands, and what to do."""
 
 
+class Unable(Unclear):
+    """What is wanted does not exist for a client, whatever its files say."""
+
+
 class Splice(NamedTuple):
     """A text with our entry in it, and what an exact removal has to know."""
 

@@ -14,7 +14,7 @@ from .clients import Client, Program, Wanted, command_for, entry_for, removal_fo
 from .files import Snapshot
 from .places import STATE, Machine, Places, locate
 from .receipts import Receipts, digest
-from .splicing import Entry, Format, Unclear, Undo, entries_of, without, words_of
+from .splicing import Entry, Format, Unable, Unclear, Undo, entries_of, without, words_of
 
 _FORMATS: dict[str, Format] = {"jsonc": jsonc, "toml": toml_tables, "yaml": yaml_blocks}
 _OURS = re.compile(r"(?:^|[\\/])toolhaft(?:\.exe)?$")
@@ -81,7 +81,7 @@ class Desk:
         places: Places = client.user
         if scope == "project":
             if not client.project:
-                raise Unclear(f"{client.title} has no configuration for a project")
+                raise Unable(f"{client.title} has no configuration for a project")
             places = {self._machine.platform: client.project}
         return Path(locate(places, self._machine))
 
@@ -122,7 +122,7 @@ class Desk:
             Unclear: it cannot be.
         """
         if wanted.url and client.remote is None:
-            raise Unclear(f"{client.title} starts its servers itself, and takes no URL")
+            raise Unable(f"{client.title} starts its servers itself, and takes no URL")
         seen = self.see(client, scope)
         name = wanted.name
         entry = entry_for(client, wanted)
@@ -186,7 +186,7 @@ class Desk:
     def _program(self, client: Client, scope: str, via: str) -> tuple[Program, str] | None:
         program = None if via == "file" else programs.usable(client, scope)
         if program is None and via == "command":
-            raise Unclear(f"{client.title} has no command here that can do this")
+            raise Unable(f"{client.title} has no command here that can do this")
         return program
 
     def _spliced(self, client: Client, seen: Seen, name: str, entry: Entry) -> Step:
