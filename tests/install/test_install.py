@@ -187,6 +187,45 @@ def test_two_clients_with_one_file(house: House) -> None:
     assert "copilot: reads the same file as claude-code" in out
 
 
+def test_two_clients_whose_files_are_links_to_one(house: House) -> None:
+    real = house.put("mcp.json", '{"mcpServers":{}}')
+    for client in ("cursor", "windsurf"):
+        link = house.home / USER_FILES[client]
+        link.parent.mkdir(parents=True)
+        link.symlink_to(real)
+
+    out = install(house, "cursor", "windsurf", "notes.py")
+
+    assert "windsurf: reads the same file as cursor" in out
+
+
+def test_a_server_of_opencode_may_be_called_servers(house: House) -> None:
+    text = '{"mcp": {"servers": {"type": "local", "command": ["x"]}}}'
+    house.put(USER_FILES["opencode"], text)
+    install(house, "opencode", "notes.py")
+
+    assert set(read(house.home / USER_FILES["opencode"])["mcp"]) == {"servers", "notes"}
+
+
+def test_toml_may_have_values_that_equal_nothing(house: House) -> None:
+    path = house.put(".codex/config.toml", "x = nan\ny = [{z = nan}]\n")
+    install(house, "codex", "notes.py")
+    during = path.read_text()
+    uninstall(house, "codex", "notes")
+
+    assert "notes.py" in during
+    assert path.read_text() == "x = nan\ny = [{z = nan}]\n"
+
+
+def test_a_dry_run_shows_no_secret_of_a_neighbour(house: House) -> None:
+    text = '{"mcpServers": {\n  "a": {"command": "x",\n    "env": {"TOKEN": "precious"}\n  }\n}}\n'
+    house.put(".cursor/mcp.json", text)
+    out = install(house, "cursor", "notes.py", "--dry-run")
+
+    assert "notes.py" in out
+    assert "precious" not in out
+
+
 def test_what_others_add_meanwhile_stays(house: House) -> None:
     path = house.put(".cursor/mcp.json", "{}")
     install(house, "cursor", "notes.py")
@@ -399,10 +438,10 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(house: House) -> Non
 
     assert done.status == 0
     assert done.out == (
-        f"--- {path}\n+++ {path}\n@@ -1,3 +1,10 @@\n"
-        ' {"mcpServers": {\n-  "a": 1 // one\n+  "a": 1, // one\n+  "n": {\n'
+        f"--- {path}\n+++ {path}\n@@ -2 +2,8 @@\n"
+        '-  "a": 1 // one\n+  "a": 1, // one\n+  "n": {\n'
         f'+    "command": "{command}",\n+    "args": [\n+      "run",\n'
-        f'+      "{house.project}/notes.py"\n+    ]\n+  }}\n }}}}\n\\ No newline at end of file\n'
+        f'+      "{house.project}/notes.py"\n+    ]\n+  }}\n'
     )
     assert house.tree() == before
 
@@ -515,6 +554,7 @@ def test_a_secret_could_be_named_only(house: House) -> None:
     ("words", "message"),
     [
         (["notes.py"], "name a client, or --all"),
+        (["zzzzz", "notes.py"], "'zzzzz' is no client. There are claude-desktop, "),
         (["cursr", "notes.py"], "'cursr' is no client; did you mean cursor? There are claude-"),
         (["cursor"], "name a server after the clients"),
         (["cursor", "missing.py"], "there is no file 'missing.py'"),
@@ -529,7 +569,7 @@ def test_a_secret_could_be_named_only(house: House) -> None:
         (["--attach", "x", "--http", "http://x"], "not allowed with argument"),
         ([], "name a server after the clients"),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_a_wrong_command_line(house: House, words: list[str], message: str) -> None:
     done = house.run("install", *words)

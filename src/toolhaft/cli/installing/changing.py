@@ -1,9 +1,9 @@
 """What `install` and `uninstall` share: whom the words name, and how changes are carried out."""
 
 import difflib
+import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TypeAlias
 
 from . import files
@@ -41,7 +41,7 @@ def clients_of(words: Sequence[str], machine: Machine, *, all_of_them: bool) -> 
     for word in words:
         if word not in CLIENTS:
             near = difflib.get_close_matches(word, CLIENTS, n=1, cutoff=0.4)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = f"; did you mean {near[0]}?" if near else "."
             raise WrongWords(f"{word!r} is no client{hint} There are {', '.join(CLIENTS)}")
     if not words:
         raise WrongWords(f"name a client, or --all; there are {', '.join(CLIENTS)}")
@@ -59,10 +59,10 @@ def worked_out(
         Unclear: one of them cannot be done, or nothing is left to do.
     """
     steps: list[Step] = []
-    known: dict[Path, str] = {}
+    known: dict[str, str] = {}
     for client in clients:
         try:
-            path = desk.where(client, scope)
+            path = os.path.realpath(desk.where(client, scope))
             if path in known:
                 say(f"{client.id}: reads the same file as {known[path]}")
                 continue

@@ -406,7 +406,9 @@ def _parents(client: Client, value: dict[str, Any]) -> Sequence[str]:
     *special, usual = client.parents
     for parents in special:
         *above, last = parents
-        if isinstance(entries_of(value, above).get(last), dict):
+        found = entries_of(value, above).get(last)
+        # A server may have the name of the key.
+        if isinstance(found, dict) and not {"type", "command"} & found.keys():
             return parents
     return usual
 
@@ -450,7 +452,11 @@ def _difference(before: str, after: str, step: Step) -> list[str]:
     old = "/dev/null" if step.snapshot.data is None else str(step.path)
     new = "/dev/null" if step.after is None else str(step.path)
     lines = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), old, new
+        before.splitlines(keepends=True),
+        after.splitlines(keepends=True),
+        old,
+        new,
+        n=0,  # what stands around it may be a secret
     )
     ended = "\n\\ No newline at end of file\n"
     return [line if line.endswith(("\n", "\r")) else line + ended for line in lines]

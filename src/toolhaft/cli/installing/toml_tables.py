@@ -5,6 +5,7 @@ here; strings and brackets over several lines are stepped over.
 """
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -45,11 +46,17 @@ def value(text: str) -> dict[str, Any]:
         Unclear: a mistake, with its line and column.
     """
     try:
-        return tomllib.loads(text.removeprefix(_MARK))
+        return tomllib.loads(text.removeprefix(_MARK), parse_float=_comparable)
     except tomllib.TOMLDecodeError as error:
         raise Unclear(str(error)) from None
     except RecursionError:
         raise Unclear("nested too deeply to be read") from None
+
+
+def _comparable(number: str) -> float | str:
+    """A number; or, since it does not equal itself, the text of what is none."""
+    found = float(number)
+    return number if math.isnan(found) else found
 
 
 def add(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
