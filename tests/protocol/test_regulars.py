@@ -1,5 +1,7 @@
 """Requests that are known again by their headers."""
 
+from typing import Any
+
 import pytest
 
 from toolhaft.protocol import head as head_module
@@ -164,3 +166,37 @@ def test_endless_names_are_not_remembered() -> None:
 
     assert len(head_module._layouts) <= 200
     assert all(len(b"".join(names)) <= 2000 for names in head_module._layouts)
+
+
+@pytest.mark.parametrize("place", [0, 3, -1])
+def test_some_pairs_may_be_lists(place: int) -> None:
+    mixed: list[Any] = fields()
+    mixed[place] = list(mixed[place])
+    regulars = Regulars(MOST)
+    regulars.remember(regulars.meet(mixed))
+
+    assert regulars.meet(mixed).welcome
+
+
+def test_a_value_may_be_a_bytearray() -> None:
+    odd: list[Any] = [*fields(), (b"x-odd", bytearray(b"1"))]
+    regulars = Regulars(MOST)
+    regulars.remember(regulars.meet(odd))
+
+    assert regulars.meet(odd).welcome
+
+
+@pytest.mark.parametrize("name", ["authorization", "cookie"])
+def test_secrets_are_not_kept(name: str) -> None:
+    regulars = familiar()
+    secret = fields(**{name: "secret"})
+
+    assert regulars.meet(secret).welcome
+    assert regulars.meet(secret) is not regulars.meet(secret)
+
+
+def test_what_others_see_too_cannot_be_changed() -> None:
+    head = familiar().meet(fields())
+
+    with pytest.raises(TypeError):
+        head.raw[b"host"] = b"elsewhere"  # type: ignore[index]

@@ -7,6 +7,7 @@ where each of them stands is looked up by the names of all, at once, and not one
 import binascii
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, Struct
@@ -38,6 +39,7 @@ Fields = list[tuple[bytes, bytes]]
 Values: TypeAlias = tuple[bytes | None, ...]
 _Names: TypeAlias = tuple[bytes, ...]
 
+_SECRET: Final = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
 _MOST_LAYOUTS: Final = 200
 _LONGEST_LAYOUT: Final = 2000
 
@@ -55,6 +57,8 @@ class _Layout(Struct, frozen=True, kw_only=True):
     session: int
     method: int
     name: int
+    # Is one of them a secret of the client's, which is not kept?
+    is_secret: bool
     # Gives the values that decide whether a message may be posted.
     judged: Callable[[Values], Any]
 
@@ -76,6 +80,7 @@ def _lay_out(names: _Names) -> _Layout:
         session=session,
         method=method,
         name=name,
+        is_secret=not _SECRET.isdisjoint(places),
         judged=itemgetter(*(places.get(name, -1) for name in _JUDGED)),
     )
     if size <= _LONGEST_LAYOUT and len(names) <= MOST_HEADERS:
@@ -123,8 +128,8 @@ class Head(Mapping[str, str]):
             pairs = _joined(pairs)
             names, values = zip(*pairs, strict=True)
             layout = _lay_out(names)
-        self.fields = pairs
-        self._raw: dict[bytes, bytes] | None = None
+        self.fields = tuple(pairs)
+        self._raw: Mapping[bytes, bytes] | None = None
         self.layout = layout
         self.sent: Values = (*values, None)
         # The revision that the header names, or that silence stands for; None is one that nobody
@@ -136,10 +141,10 @@ class Head(Mapping[str, str]):
         self.welcome = False
 
     @property
-    def raw(self) -> dict[bytes, bytes]:
-        """By their names in lower case, as they came."""
+    def raw(self) -> Mapping[bytes, bytes]:
+        """By their names in lower case, as they came. Others may have the same head."""
         if self._raw is None:
-            self._raw = dict(self.fields)
+            self._raw = MappingProxyType(dict(self.fields))
         return self._raw
 
     def __getitem__(self, name: str) -> str:

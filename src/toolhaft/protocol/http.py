@@ -5,6 +5,7 @@ the checks is part of the protocol, for a client learns from the first one that 
 that repeat what the body says are checked in `peer.py`, between the steps that read the body.
 """
 
+import contextlib
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
@@ -191,10 +192,12 @@ class Regulars:
 
     def _welcome(self, head: Head) -> None:
         head.welcome = True
-        if head.size <= _LONGEST_REGULAR and type(head.fields[0]) is tuple:
-            if len(self._heads) >= _MOST_REGULARS:
-                self._heads.clear()  # whoever is still there is soon known again
-            self._heads[tuple(head.fields)] = head
+        if head.size > _LONGEST_REGULAR or head.layout.is_secret:
+            return
+        if len(self._heads) >= _MOST_REGULARS:
+            self._heads.clear()  # whoever is still there is soon known again
+        with contextlib.suppress(TypeError):  # the server has lists for some pairs
+            self._heads[head.fields] = head
 
 
 def too_much(head: Head) -> Refused | None:
