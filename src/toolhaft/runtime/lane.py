@@ -7,6 +7,8 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 
+from .telling import tell
+
 Work = Callable[[], None]
 
 
@@ -114,8 +116,7 @@ class _Shared:
             try:
                 work()
             except Exception as error:
-                with contextlib.suppress(Exception):  # of a handler of the author's
-                    _log(error)
+                tell(_log, error)
             del work  # and all that it holds, before the next is waited for
         self._leave()
 
