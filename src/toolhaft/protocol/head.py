@@ -35,6 +35,7 @@ _VISIBLE = pattern(r"[\x20-\x7e\t]*")
 _SENTINEL = ("=?base64?", "?=")
 
 Fields = list[tuple[bytes, bytes]]
+Pairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
 # Those of the headers in their order, and then None.
 Values: TypeAlias = tuple[bytes | None, ...]
 _Names: TypeAlias = tuple[bytes, ...]
@@ -115,7 +116,7 @@ class Head(Mapping[str, str]):
     )
 
     def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
-        pairs: Fields = list(fields)
+        pairs: Pairs = tuple(fields)
         # Servers give the names in lower case.
         names, values = zip(*pairs) if pairs else _EMPTY  # noqa: B905 - they are pairs
         layout = _layouts.get(names) or _lay_out(names)
@@ -216,11 +217,11 @@ def _named(version: bytes | None) -> _Claimed:
     return _REVISIONS.get((version or b"").strip(b" \t"), (None, True))
 
 
-def _joined(fields: Fields) -> Fields:
+def _joined(fields: Pairs) -> Pairs:
     values: dict[bytes, list[bytes]] = {}
     for name, value in fields:
         values.setdefault(name, []).append(value)
-    return [(name, b", ".join(each)) for name, each in values.items()]
+    return tuple((name, b", ".join(each)) for name, each in values.items())
 
 
 def _is_plain(name: str) -> bool:
