@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from contextlib import suppress
 from typing import Any
+
+from .stderr import drain
 
 log = logging.getLogger(__name__)
 
@@ -33,5 +34,9 @@ def run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[Any]") -
 
 
 def _tell(text: str, *values: object) -> None:
-    with suppress(Exception):  # of a handler of the author's, which must not end the server either
+    try:
         log.error(text, *values)
+    except (
+        Exception
+    ) as broken:  # of a handler of the author's, which must not end the server either
+        drain.put(f"toolhaft: a handler of the log raised {type(broken).__name__}\n")

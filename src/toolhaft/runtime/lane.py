@@ -114,8 +114,7 @@ class _Shared:
             try:
                 work()
             except Exception as error:
-                with contextlib.suppress(Exception):  # of a handler of the author's
-                    _log(error)
+                _log(error)
             del work  # and all that it holds, before the next is waited for
         self._leave()
 
@@ -146,4 +145,8 @@ class _Shared:
 def _log(error: Exception) -> None:
     from logging import getLogger  # noqa: PLC0415
 
-    getLogger(__name__).error("work on a thread raised %r", error, exc_info=error)
+    try:
+        getLogger(__name__).error("work on a thread raised %r", error, exc_info=error)
+    except Exception as broken:  # of a handler of the author's, which must not end the thread
+        with contextlib.suppress(OSError):
+            os.write(2, b"toolhaft: a handler of the log raised %a\n" % type(broken).__name__)

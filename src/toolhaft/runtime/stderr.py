@@ -1,6 +1,5 @@
 """Log records on stderr, written by a thread: a client that does not read stderr stops nobody."""
 
-import contextlib
 import logging
 import queue
 import sys
@@ -51,12 +50,12 @@ class Drain:
         while True:
             text, error = self._texts.get()
             lost, self._lost = self._lost, 0
-            with contextlib.suppress(
-                Exception
-            ):  # it is closed, or what a tool has put in its place
+            try:
                 sys.stderr.write(text + (f"({lost} lines were lost)\n" if lost else ""))
                 sys.stderr.write("" if error is None else _told(error))
                 sys.stderr.flush()
+            except Exception:  # it is closed, or is what a tool has put in its place
+                self._lost += lost + 1
             self._texts.task_done()
 
 
