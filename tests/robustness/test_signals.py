@@ -118,7 +118,7 @@ def test_while_it_ends_a_second_one_ends_it_at_once(opens: Opens, number: signal
     door.process.signal(number)
     settle(0.3)
 
-    assert door.ends_after(number, within=5) in (0, 128 + number)
+    assert door.ends_after(number) in (0, 128 + number)
 
 
 @ours
@@ -130,7 +130,7 @@ def test_many_of_both_kinds(opens: Opens) -> None:
     for number in ENDING * 10:
         door.process.signal(number)
 
-    assert door.process.ends(within=5) in (0, 130, 143)
+    assert door.process.ends() in (0, 130, 143)
     assert is_quiet(door.process)
 
 
