@@ -160,9 +160,10 @@ TARGETS = (
 )
 
 
-def beside_others(claim: str, name: str, *, times_mcp: float) -> tuple[Target, Target]:
+def beside_others(claim: str, name: str, *, times_mcp: float) -> tuple[Target, ...]:
     """A call over HTTP beside mcp and the bare app, both on the same server."""
     return (
+        Target(f"{claim}: rate", "times mcp", rate_to_mcp(name), at_least=times_mcp),
         Target(f"{claim}: calls per CPU", "times mcp", calls_per_cpu(name), at_least=times_mcp),
         Target(f"{claim}: CPU", "times limit", cpu_to_limit(name), at_most=1 / 0.65),
     )

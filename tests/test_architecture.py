@@ -42,7 +42,7 @@ LONGEST_MODULE = 500
 LARGEST = {
     "words": 800,
     "schema": 2500,
-    "protocol": 2000,
+    "protocol": 2100,
     "features": 4400,
     "runtime": 5000,
     "client": 1100,

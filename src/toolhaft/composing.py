@@ -24,7 +24,7 @@ from .handles import Inclusion
 from .offers import Offers
 from .protocol.calls import Counter, Exchange, Result
 from .protocol.interests import Change, ListChange, ResourceChange
-from .protocol.ports import LifespanState
+from .protocol.ports import LifespanState, Place
 from .types.resources import ReadResourceResult
 
 T = TypeVar("T", bound=Tool | Prompt | Resource)
@@ -110,6 +110,15 @@ class Within:
     def __init__(self, exchange: Exchange, params: Any) -> None:
         self.exchange = exchange
         self.params = params
+
+    @property
+    def place(self) -> Place | None:
+        """Where its functions have to run, which whoever waits for them has to know."""
+        return self.exchange.place
+
+    @place.setter
+    def place(self, place: Place | None) -> None:
+        self.exchange.place = place
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.exchange, name)
@@ -293,10 +302,12 @@ class Mount:
         if not dispatch.has_lifespan:
             return plain.route
 
-        self._counted(plain)
-
         def begin(exchange: Exchange) -> Any:
-            return handle(exchange, plain)
+            subject = exchange.subject
+            outcome = handle(exchange, plain)
+            # It is counted by the name that it was called by, and from there in all it is from.
+            exchange.subject = subject
+            return outcome
 
         def later(exchange: Exchange) -> Any:
             if self._lifespans.is_late:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import UNSET
@@ -143,20 +143,25 @@ class Offers:
         function: Callable[..., Any],
         options: Mapping[str, Any],
         origin: _Origin = _HERE,
+        gate: Callable[[int], Gate] | None = None,
     ) -> _Addition:
         """A thing of what its author says of it, which can be made anew of something else."""
+        # Calls that run while it is made anew still count against its limit.
+        gate = gate or cache(_gate)
         if not callable(function):
             raise TypeError(f"what is registered is a function, not {function!r}")
         given = dict(options)
         replace, name = bool(given.pop("replace", False)), given.pop("name", None)
         own = name_of(function) if name is None else name
-        ready = self.ready(**{bound: given.pop(bound) for bound in _BOUNDS if bound in given})
+        bounds = {bound: given.pop(bound) for bound in _BOUNDS if bound in given}
+        ready = self.ready(gate=gate, **bounds)
         said = _Said(function, own, ready, given, origin)
         addition = _Addition(*self._makers[kind](said), replace)
 
         def anew(other: Callable[..., Any] | None, changes: Mapping[str, Any]) -> Any:
             another = function if other is None else other
-            return self._made(kind, another, {**options, "name": own, **changes}, origin).item
+            changed = {**options, "name": own, **changes}
+            return self._made(kind, another, changed, origin, gate).item
 
         addition.item.recipe = anew
         return addition

@@ -7,7 +7,7 @@ serves, in four functions here, and logging when there is something to log.
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, Literal, TypeVar, Unpack
 
@@ -41,6 +41,7 @@ from .protocol.ports import Bus, LifespanState, Reader, Store, Writer
 from .registering import Registering
 from .runtime.lane import Lane
 from .runtime.memory import MemoryStore
+from .runtime.telling import tell
 from .sealing import Secret, stateless
 from .types.lifecycle import ServerCapabilities
 from .types.wire import Icon, Implementation
@@ -239,11 +240,10 @@ class Server(Registering):
         mark = os.urandom(4).hex()
         log = getLogger(__name__)
         kind = getattr(error, "for_client", None)
-        with suppress(Exception):  # of the author's own handlers; the client is told all the same
-            if kind is not None:  # a mistake of which the traceback says nothing
-                log.error("%s failed (error %s): %s", what, mark, error)
-            else:
-                log.error("%s failed (error %s)", what, mark, exc_info=error)
+        if kind is not None:  # a mistake of which the traceback says nothing
+            tell(log.error, "%s failed (error %s): %s", what, mark, error)
+        else:
+            tell(log.error, "%s failed (error %s)", what, mark, exc_info=error)
         kind = kind or type(error).__name__
         if self._show_errors:
             return f"{what} failed: {kind}: {text_of(error)}"

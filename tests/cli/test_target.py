@@ -81,3 +81,20 @@ def test_a_folder_that_names_no_server_is_told_how(
 
     assert code == 2
     assert told in said
+
+
+def test_a_bare_word_is_a_package_before_it_is_a_folder(tmp_path: Path) -> None:
+    write(tmp_path / "package" / "__init__.py", "server")
+    (tmp_path / "pyproject.toml").write_text('[tool.toolhaft]\nserver = "package"\n')
+
+    assert called("package", "in_server", tmp_path) == (0, "here")
+    assert called(".", "in_server", tmp_path) == (0, "here")
+
+
+def test_a_folder_that_names_itself_is_no_server(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.toolhaft]\nserver = "."\n')
+
+    code, said = called(".", "add", tmp_path)
+
+    assert code == 2
+    assert "Traceback" not in said

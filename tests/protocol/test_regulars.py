@@ -1,5 +1,7 @@
 """Requests that are known again by their headers."""
 
+from typing import Any
+
 import pytest
 
 from toolhaft.protocol import head as head_module
@@ -59,6 +61,19 @@ def test_who_was_let_in_is_known() -> None:
 )
 def test_what_does_not_decide_may_differ(changes: dict[str, str]) -> None:
     assert familiar().meet(fields(**changes)).welcome
+
+
+def test_sessions_are_not_remembered_one_by_one() -> None:
+    regulars = familiar()
+    for number in range(10):
+        named = fields(mcp_session_id=str(number), mcp_protocol_version="2025-11-25")
+        assert regulars.meet(named).welcome
+
+    assert regulars._heads == {}
+
+
+def test_nobody_has_to_say_anything() -> None:
+    assert not familiar().meet([]).welcome
 
 
 def test_headers_may_come_in_another_order() -> None:
@@ -151,10 +166,10 @@ def test_no_more_are_remembered_than_fit() -> None:
 def test_what_is_long_is_not_remembered() -> None:
     regulars = familiar()
     regulars.remember(regulars.meet(fields(accept="*/*," + "x" * 1000)))
-    regulars.meet(fields(user_agent="x" * 1000))
+    assert regulars.meet(fields(user_agent="x" * 1000)).welcome
 
     assert len(regulars._judged) == 1
-    assert len(regulars._heads) == 1
+    assert regulars._heads == {}
 
 
 def test_endless_names_are_not_remembered() -> None:
@@ -164,3 +179,37 @@ def test_endless_names_are_not_remembered() -> None:
 
     assert len(head_module._layouts) <= 200
     assert all(len(b"".join(names)) <= 2000 for names in head_module._layouts)
+
+
+@pytest.mark.parametrize("place", [0, 3, -1])
+def test_some_pairs_may_be_lists(place: int) -> None:
+    mixed: list[Any] = fields()
+    mixed[place] = list(mixed[place])
+    regulars = Regulars(MOST)
+    regulars.remember(regulars.meet(mixed))
+
+    assert regulars.meet(mixed).welcome
+
+
+def test_a_value_may_be_a_bytearray() -> None:
+    odd: list[Any] = [*fields(), (b"x-odd", bytearray(b"1"))]
+    regulars = Regulars(MOST)
+    regulars.remember(regulars.meet(odd))
+
+    assert regulars.meet(odd).welcome
+
+
+@pytest.mark.parametrize("name", ["authorization", "cookie"])
+def test_secrets_are_not_kept(name: str) -> None:
+    regulars = familiar()
+    secret = fields(**{name: "secret"})
+
+    assert regulars.meet(secret).welcome
+    assert regulars.meet(secret) is not regulars.meet(secret)
+
+
+def test_what_others_see_too_cannot_be_changed() -> None:
+    head = familiar().meet(fields())
+
+    with pytest.raises(TypeError):
+        head.raw[b"host"] = b"elsewhere"  # type: ignore[index]

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ..listener import Listener
 from ..server import Server
-from .spelling import parts_of
+from .spelling import is_project, parts_of
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -45,8 +45,12 @@ def load_any(target: str) -> Server | Listener:
             f"{target!r} is a URL; a target must be a file or a module, as in server.py or "
             "package.module"
         )
-    if Path(target).is_dir():
+    if is_project(target):
         return _of_project(Path(target))
+    return _found(target)
+
+
+def _found(target: str) -> Server | Listener:
     where, name = parts_of(target)
     module = _from_file(Path(where)) if where.endswith(".py") else _from_name(where)
     return _named(module, name, where) if name else _only(module, where)
@@ -69,8 +73,8 @@ def _of_project(folder: Path) -> Server | Listener:
         )
     for place in (folder, folder / "src"):
         sys.path.insert(0, str(place.resolve()))
-    where, _, _ = named.partition(":")
-    return load_any(str(folder / named) if where.endswith(".py") else named)
+    where, _ = parts_of(named)
+    return _found(str(folder / named) if where.endswith(".py") else named)
 
 
 def _setting(project: dict[str, Any]) -> str | None:

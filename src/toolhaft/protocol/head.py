@@ -7,6 +7,7 @@ where each of them stands is looked up by the names of all, at once, and not one
 import binascii
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, Struct
@@ -34,10 +35,12 @@ _VISIBLE = pattern(r"[\x20-\x7e\t]*")
 _SENTINEL = ("=?base64?", "?=")
 
 Fields = list[tuple[bytes, bytes]]
+Pairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
 # Those of the headers in their order, and then None.
 Values: TypeAlias = tuple[bytes | None, ...]
 _Names: TypeAlias = tuple[bytes, ...]
 
+_SECRET: Final = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
 _MOST_LAYOUTS: Final = 200
 _LONGEST_LAYOUT: Final = 2000
 
@@ -55,6 +58,8 @@ class _Layout(Struct, frozen=True, kw_only=True):
     session: int
     method: int
     name: int
+    # Is one of them a secret of the client's, which is not kept?
+    is_secret: bool
     # Gives the values that decide whether a message may be posted.
     judged: Callable[[Values], Any]
 
@@ -76,6 +81,7 @@ def _lay_out(names: _Names) -> _Layout:
         session=session,
         method=method,
         name=name,
+        is_secret=not _SECRET.isdisjoint(places),
         judged=itemgetter(*(places.get(name, -1) for name in _JUDGED)),
     )
     if size <= _LONGEST_LAYOUT and len(names) <= MOST_HEADERS:
@@ -110,7 +116,7 @@ class Head(Mapping[str, str]):
     )
 
     def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
-        pairs: Fields = list(fields)
+        pairs: Pairs = tuple(fields)
         # Servers give the names in lower case.
         names, values = zip(*pairs) if pairs else _EMPTY  # noqa: B905 - they are pairs
         layout = _layouts.get(names) or _lay_out(names)
@@ -123,8 +129,8 @@ class Head(Mapping[str, str]):
             pairs = _joined(pairs)
             names, values = zip(*pairs, strict=True)
             layout = _lay_out(names)
-        self.fields = pairs
-        self._raw: dict[bytes, bytes] | None = None
+        self.fields = tuple(pairs)
+        self._raw: Mapping[bytes, bytes] | None = None
         self.layout = layout
         self.sent: Values = (*values, None)
         # The revision that the header names, or that silence stands for; None is one that nobody
@@ -136,10 +142,10 @@ class Head(Mapping[str, str]):
         self.welcome = False
 
     @property
-    def raw(self) -> dict[bytes, bytes]:
-        """By their names in lower case, as they came."""
+    def raw(self) -> Mapping[bytes, bytes]:
+        """By their names in lower case, as they came. Others may have the same head."""
         if self._raw is None:
-            self._raw = dict(self.fields)
+            self._raw = MappingProxyType(dict(self.fields))
         return self._raw
 
     def __getitem__(self, name: str) -> str:
@@ -211,11 +217,11 @@ def _named(version: bytes | None) -> _Claimed:
     return _REVISIONS.get((version or b"").strip(b" \t"), (None, True))
 
 
-def _joined(fields: Fields) -> Fields:
+def _joined(fields: Pairs) -> Pairs:
     values: dict[bytes, list[bytes]] = {}
     for name, value in fields:
         values.setdefault(name, []).append(value)
-    return [(name, b", ".join(each)) for name, each in values.items()]
+    return tuple((name, b", ".join(each)) for name, each in values.items())
 
 
 def _is_plain(name: str) -> bool:

@@ -5,6 +5,7 @@ the checks is part of the protocol, for a client learns from the first one that 
 that repeat what the body says are checked in `peer.py`, between the steps that read the body.
 """
 
+import contextlib
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
@@ -24,6 +25,7 @@ from .head import (
     VERSION,
     Fields,
     Head,
+    Pairs,
     Values,
 )
 
@@ -146,27 +148,30 @@ class Regulars:
     def __init__(self, most: int) -> None:
         self._most = most
         # By all that is in them, and by that which decides.
-        self._heads: dict[tuple[tuple[bytes, bytes], ...], Head] = {}
+        self._heads: dict[Pairs, Head] = {}
         self._judged: set[Values] = set()
 
     def meet(self, fields: Iterable[tuple[bytes, bytes]]) -> Head:
         """The head of a message, which is `welcome` if it is known to be."""
         all_of_it = tuple(fields)
         try:
-            head = self._heads.get(all_of_it)
-        except TypeError:  # the server has lists for pairs
+            head = self._heads.get(all_of_it) if self._heads else None
+        except TypeError:  # the server has lists for some pairs
             head = None
         return self._another(all_of_it) if head is None else head
 
-    def _another(self, fields: tuple[tuple[bytes, bytes], ...]) -> Head:
+    def _another(self, fields: Pairs) -> Head:
         head = Head(fields)
+        sent = head.sent
         if (
-            head.layout.judged(head.sent) in self._judged
+            head.layout.judged(sent) in self._judged
             and head.fits
             and not head.repeated
-            and self._is_short(head.sent[head.layout.length])
+            and self._is_short(sent[head.layout.length])
         ):
-            self._welcome(head)
+            head.welcome = True
+            if head.stateless:
+                self._keep(head)
         return head
 
     def _is_short(self, length: bytes | None) -> bool:
@@ -187,14 +192,15 @@ class Regulars:
             if len(self._judged) >= _MOST_WELCOME:
                 self._judged.clear()
             self._judged.add(judged)
-            self._welcome(head)
 
-    def _welcome(self, head: Head) -> None:
-        head.welcome = True
-        if head.size <= _LONGEST_REGULAR and type(head.fields[0]) is tuple:
-            if len(self._heads) >= _MOST_REGULARS:
-                self._heads.clear()  # whoever is still there is soon known again
-            self._heads[tuple(head.fields)] = head
+    def _keep(self, head: Head) -> None:
+        """Of the other era there would be as many as there are sessions."""
+        if head.size > _LONGEST_REGULAR or head.layout.is_secret:
+            return
+        if len(self._heads) >= _MOST_REGULARS:
+            self._heads.clear()  # whoever is still there is soon known again
+        with contextlib.suppress(TypeError):  # the server has lists for some pairs
+            self._heads[head.fields] = head
 
 
 def too_much(head: Head) -> Refused | None:

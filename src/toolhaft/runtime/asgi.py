@@ -150,11 +150,12 @@ class App:
         assert task is not None, "a request is served in a task"
         response = Response(send, Patience(task.get_loop(), _LONG), task)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        refusal = too_much(Head(scope["headers"]))
+        head = Head(scope["headers"])
+        refusal = too_much(head)
         if refusal is not None:
             await response.refuse(refusal)
         elif path == METRICS and self._expose is not None:
-            await self._metrics(self._expose, scope, response)
+            await self._metrics(self._expose, scope["method"], head, response)
         elif path not in _HEALTH:
             known = " or ".join(self.paths) or "nowhere"
             await response.refuse(refused(404, f"nothing is served here, but at {known}"))
@@ -163,9 +164,9 @@ class App:
         else:
             await response.json(503, b'{"status":"not ready"}')
 
-    async def _metrics(self, expose: Expose, scope: Scope, response: Response) -> None:
+    async def _metrics(self, expose: Expose, verb: str, head: Head, response: Response) -> None:
         try:
-            await scrape(expose, self._mounted, scope, response)
+            await scrape(expose, self._mounted, verb, head, response)
         except Exception as error:  # of a guard: it is told, and nobody is let in
             log.error("metrics could not be shown", exc_info=error)
             await response.refuse(refused(500, "the metrics cannot be shown; see the log"))

@@ -156,7 +156,9 @@ class Endpoint:
         if refusal is not None:
             raise TurnedAway(refusal)
         if b"origin" in head.raw:
-            response.headers += cors(head["origin"])
+            # Of several services, each of which lets it in, the first has said so.
+            told = response.headers
+            told += [header for header in cors(head["origin"]) if header not in told]
         if self._ending:
             raise TurnedAway(refused(503, _ENDS, retry_after="1", connection="close"))
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from contextlib import suppress
 from typing import Any
+
+from .telling import tell
 
 log = logging.getLogger(__name__)
 
@@ -16,22 +17,21 @@ def run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[Any]") -
             loop.run_until_complete(main)
             return
         except asyncio.CancelledError:
-            _tell("a tool has cancelled every task, the server's own too; the server ends")
+            tell(
+                log.error, "a tool has cancelled every task, the server's own too; the server ends"
+            )
             return
         except (SystemExit, KeyboardInterrupt) as error:
             if main.done():
                 raise
-            _tell("a task of a tool raised %s; the server goes on", type(error).__name__)
+            tell(log.error, "a task of a tool raised %s; the server goes on", type(error).__name__)
         except RuntimeError:
             if main.done():
                 raise
-            _tell("a tool has stopped the event loop; the server goes on")
+            tell(log.error, "a tool has stopped the event loop; the server goes on")
         except Exception as error:  # out of a signal's handler, which may run anywhere
             if main.done():
                 raise
-            _tell("a signal's handler raised %s; the server goes on", type(error).__name__)
-
-
-def _tell(text: str, *values: object) -> None:
-    with suppress(Exception):  # of a handler of the author's, which must not end the server either
-        log.error(text, *values)
+            tell(
+                log.error, "a signal's handler raised %s; the server goes on", type(error).__name__
+            )

@@ -7,6 +7,8 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 
+from .telling import tell
+
 Work = Callable[[], None]
 
 
@@ -114,8 +116,7 @@ class _Shared:
             try:
                 work()
             except Exception as error:
-                with contextlib.suppress(Exception):  # of a handler of the author's
-                    _log(error)
+                _log(error)
             del work  # and all that it holds, before the next is waited for
         self._leave()
 
@@ -146,4 +147,4 @@ class _Shared:
 def _log(error: Exception) -> None:
     from logging import getLogger  # noqa: PLC0415
 
-    getLogger(__name__).error("work on a thread raised %r", error, exc_info=error)
+    tell(getLogger(__name__).error, "work on a thread raised %r", error, exc_info=error)

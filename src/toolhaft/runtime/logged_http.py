@@ -25,6 +25,7 @@ class LoggedEndpoint(Endpoint):
         if scope.get(PAIR_SCOPE):  # its connection logs by itself
             await super().__call__(scope, receive, send)
             return
+        scope = {**scope, "headers": tuple(scope["headers"])}  # which are read twice from now on
         request = _Request(self._traffic, scope, receive, send)
         await super().__call__(scope, request.receive, request.send)
 

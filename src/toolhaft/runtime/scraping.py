@@ -8,7 +8,7 @@ from ..protocol.head import Head
 from ..protocol.http import Refused, refused
 from .endpoint import Endpoint
 from .reading import TurnedAway
-from .response import Response, Scope
+from .response import Response
 from .service import Service
 
 PATH = "/metrics"
@@ -28,14 +28,13 @@ Expose: TypeAlias = Callable[[list[tuple[str, Service]]], tuple[bytes, str]]
 
 
 async def scrape(
-    expose: Expose, counted: Mapping[str, Counted], scope: Scope, response: Response
+    expose: Expose, counted: Mapping[str, Counted], verb: str, head: Head, response: Response
 ) -> None:
     """Answer with the metrics of every service that lets the request in; of none, if none does."""
-    if scope["method"] not in _VERBS:
+    if verb not in _VERBS:
         allow = ", ".join(_VERBS)
-        await response.refuse(refused(405, f"{scope['method']} has no meaning here", allow=allow))
+        await response.refuse(refused(405, f"{verb} has no meaning here", allow=allow))
         return
-    head = Head(scope["headers"])
     let_in: list[tuple[str, Service]] = []
     refusals: list[Refused] = []
     for path, each in counted.items():
