@@ -4,6 +4,7 @@ import json
 import os
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -468,6 +469,19 @@ def test_a_process_that_attaches(house: House) -> None:
     assert written["args"][-2:] == ["attach", "notes"]
 
 
+def test_the_name_of_a_process_is_spelled_for_clients(house: House) -> None:
+    install(house, "cursor", "--attach", "my.app")
+
+    assert entry(house, "cursor", "my-app")["args"][-2:] == ["attach", "my.app"]
+
+
+def test_on_windows_nothing_attaches(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolhaft.cli.install.sys", SimpleNamespace(platform="win32"))
+    done = house.run("install", "cursor", "--attach", "notes")
+
+    assert (done.status, done.err) == (2, "toolhaft: attach is not supported on Windows yet\n")
+
+
 @pytest.mark.parametrize("variable", ["XDG_RUNTIME_DIR", "TMPDIR"])
 def test_a_process_is_found_with_the_variables_of_a_client(
     house: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
@@ -548,12 +562,30 @@ def test_a_secret_could_be_named_only(house: House) -> None:
     assert "--env 'API_KEY=${env:API_KEY}' would name it only" in out
     assert out.count("API_KEY is now") == 1
     assert "API_KEY" not in named
+    for value in ("pa$$word", "$API_KEY", "${API_KEY}"):  # which others look up
+        out = install(house, "cursor", "notes.py", "--env", f"API_KEY={value}", "--force")
+        assert "API_KEY is now" in out
+
+
+@pytest.mark.parametrize("target", ["site", "./site", "."])
+def test_a_project_is_found_from_anywhere(
+    house: House, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    folder = house.project / ("msgspec" if target == "." else "site")  # both can be imported
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text('[tool.toolhaft]\nserver = "x:server"\n')
+    monkeypatch.chdir(folder if target == "." else house.project)
+    install(house, "cursor", target)
+
+    assert entry(house, "cursor", folder.name)["args"][-2:] == ["run", str(folder)]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["notes.py"], "name a client, or --all"),
+        (["cursor", "--attach", "a b", "--name", "x"], "'a b' cannot be the name of a process"),
+        (["cursor", "--attach", "a", "--directory", "."], "--directory is for servers that"),
         (["zzzzz", "notes.py"], "'zzzzz' is no client. There are claude-desktop, "),
         (["cursr", "notes.py"], "'cursr' is no client; did you mean cursor? There are claude-"),
         (["cursor"], "name a server after the clients"),
@@ -569,7 +601,7 @@ def test_a_secret_could_be_named_only(house: House) -> None:
         (["--attach", "x", "--http", "http://x"], "not allowed with argument"),
         ([], "name a server after the clients"),
     ],
-    ids=range(15),
+    ids=range(17),
 )
 def test_a_wrong_command_line(house: House, words: list[str], message: str) -> None:
     done = house.run("install", *words)

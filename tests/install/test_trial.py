@@ -57,6 +57,27 @@ def test_a_server_that_does_not_start_is_not_installed(
     assert not (house.home / ".cursor").exists()
 
 
+@pytest.mark.parametrize(
+    ("client", "reference"),
+    [("cursor", "${env:MINE}"), ("claude-code", "${MINE}"), ("opencode", "{env:MINE}")],
+)
+def test_a_server_is_tried_with_what_the_client_will_look_up(
+    house: House, monkeypatch: pytest.MonkeyPatch, client: str, reference: str
+) -> None:
+    monkeypatch.setenv("MINE", "precious")
+    server = (house.project / "notes.py").read_text()
+    check = "import os\nassert os.environ['TOKEN'] == 'a precious ${other}'\n"
+    (house.project / "notes.py").write_text(check + server)
+
+    done = house.run(
+        "install", client, "notes.py", *PYTHON_PATH, "--env", f"TOKEN=a {reference} ${{other}}"
+    )
+
+    assert (done.status, done.err) == (0, "")
+    written = [data for name, data in house.tree().items() if name.startswith("home/")]
+    assert b"precious" not in b"".join(written)
+
+
 def test_a_server_without_tools_is_a_server(house: House) -> None:
     (house.project / "notes.py").write_text("from toolhaft import Server\nserver = Server('bare')")
 

@@ -7,7 +7,7 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from toolhaft_bridge.places import directories
+from toolhaft_bridge.places import check_name, directories
 
 from .installing.changing import (
     CANNOT_CHANGE,
@@ -21,11 +21,12 @@ from .installing.changing import (
 )
 from .installing.clients import CLIENTS, Client, Wanted
 from .installing.places import this_machine
+from .installing.references import refers, resolved
 from .installing.saying import say
 from .installing.splicing import Unclear
 from .installing.steps import Desk, Step
 from .installing.trial import NoAnswer, launcher, start
-from .spelling import parts_of
+from .spelling import is_project, parts_of
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
@@ -43,7 +44,7 @@ def execute(options: argparse.Namespace) -> int:
         wanted = _wanted(options, target)
         _check_name(wanted.name)
         if has_target and not options.no_check:
-            wanted = _tried(wanted, options)
+            wanted = _tried(wanted, clients, options)
 
         def work(desk: Desk, client: Client) -> Step:
             return desk.install(
@@ -70,12 +71,30 @@ def _wanted(options: argparse.Namespace, target: str) -> Wanted:
     if options.http is not None:
         return _remote(options, env)
     if options.attach is not None:
-        words = [*launcher(), "attach", options.attach]
-        env = {**_whereabouts(), **env}
-        return Wanted(options.name or options.attach, words[0], words[1:], env)
-    where, _ = parts_of(target)
+        return _attached(options, env)
     words = [*launcher(), "run", *_run_words(target, options.directory)]
-    return Wanted(options.name or _spelled(Path(where).stem), words[0], words[1:], env)
+    return Wanted(options.name or _name_of(target), words[0], words[1:], env)
+
+
+def _name_of(target: str) -> str:
+    """What a server is called as long as it has not been asked."""
+    if is_project(target):
+        return _spelled(Path(target).resolve().name)
+    return _spelled(Path(parts_of(target)[0]).stem)
+
+
+def _attached(options: argparse.Namespace, env: dict[str, str]) -> Wanted:
+    if sys.platform == "win32":
+        raise WrongWords("attach is not supported on Windows yet")
+    if options.directory is not None:
+        raise WrongWords("--directory is for servers that the client starts")
+    try:
+        check_name(options.attach)
+    except ValueError as error:
+        raise WrongWords(str(error)) from None
+    words = [*launcher(), "attach", options.attach]
+    name = options.name or _spelled(options.attach)
+    return Wanted(name, words[0], words[1:], {**_whereabouts(), **env})
 
 
 def _whereabouts() -> dict[str, str]:
@@ -101,7 +120,9 @@ def _remote(options: argparse.Namespace, env: dict[str, str]) -> Wanted:
 def _run_words(target: str, directory: str | None) -> list[str]:
     """The target, and the folder to work in, so that both are found from anywhere."""
     where, name = parts_of(target)
-    if where.endswith(".py"):
+    if is_project(target):
+        where, name = os.path.abspath(target), ""
+    elif where.endswith(".py"):
         if not os.path.isfile(where):
             raise WrongWords(f"there is no file {where!r}")
         where = os.path.abspath(where)
@@ -121,9 +142,10 @@ def _is_installed(module: str) -> bool:
     return PathFinder.find_spec(module.partition(".")[0], elsewhere) is not None
 
 
-def _tried(wanted: Wanted, options: argparse.Namespace) -> Wanted:
+def _tried(wanted: Wanted, clients: list[Client], options: argparse.Namespace) -> Wanted:
     words = [wanted.command, *wanted.args]
-    found = start(words, wanted.env, seconds=options.timeout)
+    env = resolved(wanted.env, clients, os.environ)
+    found = start(words, env, seconds=options.timeout)
     tools = f"{found.tools} tool{'' if found.tools == 1 else 's'}"
     say(f"{found.name}: starts, and has {tools}")
     return wanted if options.name else wanted._replace(name=_spelled(found.name))
@@ -143,13 +165,12 @@ def _check_name(name: str) -> None:
 
 def _warn(clients: list[Client], wanted: Wanted) -> None:
     """Say which secrets now stand in files, where the client could look them up instead."""
-    secret = [
-        name for name, value in wanted.env.items() if _SECRET.search(name) and "$" not in value
-    ]
+    secrets = {name: value for name, value in wanted.env.items() if _SECRET.search(name)}
     for client in clients:
-        if secret and client.reference:
-            instead = client.reference.replace("NAME", secret[0])
+        plain = [name for name, value in secrets.items() if not refers(value, client)]
+        if plain and client.reference:
+            instead = client.reference.replace("NAME", plain[0])
             say(
-                f"{client.id}: {', '.join(secret)} is now in the file for all to read who may; "
-                f"--env '{secret[0]}={instead}' would name it only"
+                f"{client.id}: {', '.join(plain)} is now in the file for all to read who may; "
+                f"--env '{plain[0]}={instead}' would name it only"
             )
