@@ -77,6 +77,8 @@ IMPORTED_LATER = {
     ("sealing.py", "_log", "logging"),
     ("server.py", "mask", "logging"),
     ("cli/options.py", "_conversation", "..protocol.revisions"),
+    ("cli/installing/files.py", "_replace", "tempfile"),
+    ("cli/installing/receipts.py", "digest", "hashlib"),
     ("cli/run.py", "_over_stdio", "..run"),
     ("cli/run.py", "_traffic", "..traffic"),
     ("listener.py", "__init__", ".serving"),

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.install.conftest import House
+from tests.install.conftest import SOURCE, House
 
 from toolhaft.cli.installing.clients import CLIENTS
 from toolhaft_bridge.places import directories, own_directory, path_of
@@ -666,3 +668,22 @@ def test_the_table_as_json(house: House) -> None:
     }
     assert known["codex", "user"]["by"] == f"{house.programs}/codex"
     assert known["zed", "project"]["found"] is False
+
+
+def test_the_table_loads_nothing_that_changes_files(house: House) -> None:
+    heavy = {"difflib", "hashlib", "shlex", "subprocess", "tempfile", "tomllib"}
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import sys; from toolhaft.cli import main; main(['clients']); "
+            f"print(sorted({heavy!r} & sys.modules.keys()))",
+        ],
+        env={"HOME": str(house.home), "PYTHONPATH": SOURCE},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+
+    assert done.stdout.splitlines()[-1] == "[]"

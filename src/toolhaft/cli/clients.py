@@ -1,17 +1,16 @@
 """`toolhaft clients`: which clients are known, where their files are, what of ours is there."""
 
 import argparse
+import json
 from collections.abc import Sequence
 from typing import Any
 
-from .installing.changing import CANNOT_CHANGE, failed
 from .installing.clients import CLIENTS, Client
 from .installing.finding import sign_of
 from .installing.places import Machine, this_machine
-from .installing.saying import say
+from .installing.saying import CANNOT_CHANGE, failed, say
+from .installing.seeing import Reader
 from .installing.splicing import Unclear
-from .installing.steps import Desk
-from .rendering import as_json
 
 _HEAD = ("client", "scope", "found by", "configuration", "servers of ours")
 
@@ -20,19 +19,19 @@ def execute(options: argparse.Namespace) -> int:
     """Print the table."""
     machine = this_machine()
     try:
-        desk = Desk(machine)
+        reader = Reader(machine)
     except Unclear as error:
         return failed(CANNOT_CHANGE, str(error))
-    rows = [row for client in CLIENTS.values() for row in _rows(desk, client, machine)]
+    rows = [row for client in CLIENTS.values() for row in _rows(reader, client, machine)]
     if options.json:
-        say(as_json({"clients": rows}), end="")
+        say(json.dumps({"clients": rows}, indent=2, ensure_ascii=False))
         return 0
     shown = [row for row in rows if row["scope"] == "user" or row["exists"]]
     say(_table([_HEAD, *(_cells(row) for row in shown)]), end="")
     return 0
 
 
-def _rows(desk: Desk, client: Client, machine: Machine) -> list[dict[str, Any]]:
+def _rows(reader: Reader, client: Client, machine: Machine) -> list[dict[str, Any]]:
     sign = sign_of(client, machine)
     scopes = ["user", "project"] if client.project else ["user"]
     return [
@@ -42,17 +41,17 @@ def _rows(desk: Desk, client: Client, machine: Machine) -> list[dict[str, Any]]:
             "scope": scope,
             "found": bool(sign),
             "by": sign or None,
-            **_state(desk, client, scope),
+            **_state(reader, client, scope),
         }
         for scope in scopes
     ]
 
 
-def _state(desk: Desk, client: Client, scope: str) -> dict[str, Any]:
-    path = desk.where(client, scope)
+def _state(reader: Reader, client: Client, scope: str) -> dict[str, Any]:
+    path = reader.where(client, scope)
     state: dict[str, Any] = {"path": str(path), "exists": path.exists(), "servers": []}
     try:
-        state["servers"] = desk.ours(desk.see(client, scope))
+        state["servers"] = reader.ours(reader.see(client, scope))
         state["problem"] = None
     except Unclear as error:
         state["problem"] = str(error).removeprefix(f"{path}: ")

@@ -10,19 +10,15 @@ from pathlib import Path
 from toolhaft_bridge.places import check_name, directories
 
 from .installing.changing import (
-    CANNOT_CHANGE,
-    NO_ANSWER,
-    WRONG_COMMAND,
     WrongWords,
     carry_out,
     clients_of,
-    failed,
     worked_out,
 )
 from .installing.clients import CLIENTS, Client, Wanted
 from .installing.places import this_machine
 from .installing.references import refers, resolved
-from .installing.saying import say
+from .installing.saying import CANNOT_CHANGE, NO_ANSWER, WRONG_COMMAND, failed, say
 from .installing.splicing import Unclear
 from .installing.steps import Desk, Step
 from .installing.trial import NoAnswer, launcher, start

@@ -3,16 +3,14 @@
 import argparse
 
 from .installing.changing import (
-    CANNOT_CHANGE,
-    WRONG_COMMAND,
     WrongWords,
     carry_out,
     clients_of,
-    failed,
     worked_out,
 )
 from .installing.clients import CLIENTS, Client
 from .installing.places import Machine, this_machine
+from .installing.saying import CANNOT_CHANGE, WRONG_COMMAND, failed
 from .installing.splicing import Unclear
 from .installing.steps import Desk, Step
 

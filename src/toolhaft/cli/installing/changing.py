@@ -2,7 +2,6 @@
 
 import difflib
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -13,10 +12,6 @@ from .places import Machine
 from .saying import say
 from .splicing import Unable, Unclear
 from .steps import Desk, Step
-
-WRONG_COMMAND = 2
-CANNOT_CHANGE = 3
-NO_ANSWER = 4
 
 Work: TypeAlias = Callable[[Desk, Client], Step]
 
@@ -94,10 +89,3 @@ def carry_out(desk: Desk, steps: Sequence[Step], *, dry_run: bool) -> None:
             if backup.exists():
                 say(f"  before: {backup}")
             say(f"  next: {step.client.after}")
-
-
-def failed(status: int, message: str) -> int:
-    """Say why; the result is the status."""
-    sys.stdout.flush()
-    print(f"toolhaft: {message}", file=sys.stderr)
-    return status

@@ -3,7 +3,6 @@
 import os
 import shutil
 import stat
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -141,6 +140,8 @@ def _make_folders(folder: Path) -> list[str]:
 
 
 def _replace(snapshot: Snapshot, data: bytes, *, private: bool) -> None:
+    import tempfile  # noqa: PLC0415
+
     path = snapshot.path
     number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

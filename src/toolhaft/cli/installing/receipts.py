@@ -4,9 +4,8 @@ Kept in one file of ours. Without it, entries can still be taken out; with it, w
 was there before, to the byte.
 """
 
-import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +20,8 @@ _SHARED = ("made", "hole", "blank", "gap", "line")
 
 def digest(data: bytes | None) -> str | None:
     """What tells one content of a file from another; None if there is no file."""
+    import hashlib  # noqa: PLC0415
+
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
@@ -97,7 +98,7 @@ class Receipts:
                 self.drop(path, name)
 
     @contextmanager
-    def changing(self) -> Iterator[None]:
+    def changing(self) -> Generator[None]:
         """Change what is kept, also by other processes of ours, and write it.
 
         Raises:

@@ -1,24 +1,17 @@
 """What is to be done for one client: worked out and checked first, then done."""
 
 import difflib
-import json
-import re
 import shlex
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from . import files, jsonc, programs, toml_tables, yaml_blocks
+from . import files, programs
 from .clients import Client, Program, Wanted, command_for, entry_for, removal_for
 from .files import Snapshot
-from .places import STATE, Machine, Places, locate
-from .receipts import Receipts, digest
-from .splicing import Entry, Format, Unable, Unclear, Undo, entries_of, without, words_of
-
-_FORMATS: dict[str, Format] = {"jsonc": jsonc, "toml": toml_tables, "yaml": yaml_blocks}
-_OURS = re.compile(r"(?:^|[\\/])toolhaft(?:\.exe)?$")
-_IN_TEXT = re.compile(r"[^\s\"']+")
+from .receipts import digest
+from .seeing import Reader, Seen, format_of, seen_in
+from .splicing import Entry, Unable, Unclear, Undo, entries_of, without, words_of
 
 
 class Step(NamedTuple):
@@ -54,64 +47,8 @@ class Step(NamedTuple):
         return "".join(_difference(before, after, self))
 
 
-class Seen(NamedTuple):
-    """A file as it is: what it says, and the entries in it."""
-
-    snapshot: Snapshot
-    text: str
-    value: dict[str, Any]
-    parents: Sequence[str]
-    entries: dict[str, Any]
-
-
-class Desk:
+class Desk(Reader):
     """Where steps are worked out and done, for one machine."""
-
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._own = Path(locate(STATE, machine))
-        self.receipts = Receipts(self._own)
-
-    def where(self, client: Client, scope: str) -> Path:
-        """The file of a client.
-
-        Raises:
-            Unclear: it has none for this scope.
-        """
-        places: Places = client.user
-        if scope == "project":
-            if not client.project:
-                raise Unable(f"{client.title} has no configuration for a project")
-            places = {self._machine.platform: client.project}
-        return Path(locate(places, self._machine))
-
-    def see(self, client: Client, scope: str) -> Seen:
-        """Read the file of a client.
-
-        Raises:
-            Unclear: it is broken, or cannot be read.
-        """
-        path = self.where(client, scope)
-        try:
-            return _seen(client, files.read(path))
-        except Unclear as error:
-            raise Unclear(f"{path}: {error}") from None
-
-    def ours(self, seen: Seen) -> list[str]:
-        """The names of the entries in a file that start toolhaft, or that we have put there."""
-        self._forget(seen)
-        known = self.receipts.names(seen.snapshot.path)
-        return [name for name, entry in seen.entries.items() if name in known or _is_ours(entry)]
-
-    def _forget(self, seen: Seen) -> None:
-        """Forget what we have put there once, and others have removed or replaced."""
-        path = seen.snapshot.path
-        for name in self.receipts.names(path):
-            undo = self.receipts.undo(path, name) or {}
-            entry = seen.entries.get(name)
-            to_come = entry is None and undo.get("late", False)
-            if not to_come and not _says(entry, undo.get("words", [])):
-                self.receipts.forget(path, name)
 
     # Working out
 
@@ -190,7 +127,7 @@ class Desk:
         return program
 
     def _spliced(self, client: Client, seen: Seen, name: str, entry: Entry) -> Step:
-        format_ = _FORMATS[client.format]
+        format_ = format_of(client)
         path = seen.snapshot.path
         there = name in seen.entries
         edit = format_.replace if there else format_.add
@@ -215,7 +152,7 @@ class Desk:
         )
 
     def _taken(self, client: Client, seen: Seen, name: str, undo: Undo) -> Step:
-        format_ = _FORMATS[client.format]
+        format_ = format_of(client)
         path = seen.snapshot.path
         try:
             text = format_.take(seen.text, seen.parents, name, undo)
@@ -299,7 +236,7 @@ class Desk:
         assert step.entry is not None, "commands add entries"
         program = step.commands[-1][0]
         try:
-            seen = _seen(step.client, files.read(step.path))
+            seen = seen_in(step.client, files.read(step.path))
             found = seen.entries.get(step.name)
             if isinstance(found, dict) and _facts(cast(Entry, found)) == _facts(step.entry):
                 return ""
@@ -351,23 +288,10 @@ class Desk:
                 files.backup_of(path).unlink(missing_ok=True)
 
 
-def _seen(client: Client, snapshot: Snapshot) -> Seen:
-    value = _FORMATS[client.format].value(snapshot.text)
-    parents = _parents(client, value)
-    return Seen(snapshot, snapshot.text, value, parents, entries_of(value, parents))
-
-
 def _words(entry: Entry) -> list[str]:
     """What is started, or where it is: by these we know again what we have written."""
     keys = ("command", "cmd", "args", "url", "uri", "httpUrl", "serverUrl")
     return words_of([entry.get(key) for key in keys])
-
-
-def _says(entry: Any, words: Sequence[str]) -> bool:
-    """Are all words in an entry, wherever they stand? Clients write their files anew at times."""
-    if isinstance(entry, str):  # the lines of an entry in YAML
-        return all(word in entry or json.dumps(word)[1:-1] in entry for word in words)
-    return entry is not None and set(words) <= set(words_of(entry))
 
 
 def _facts(entry: Entry) -> tuple[Any, ...]:
@@ -385,8 +309,8 @@ def _as_before(step: Step, now: Snapshot) -> bytes | None:
     Raises:
         Unclear: that cannot be done.
     """
-    format_ = _FORMATS[step.client.format]
-    before, seen = _seen(step.client, step.snapshot), _seen(step.client, now)
+    format_ = format_of(step.client)
+    before, seen = seen_in(step.client, step.snapshot), seen_in(step.client, now)
     keys = [*seen.parents, step.name]
     if without(before.value, keys) == without(seen.value, keys):
         return step.snapshot.data
@@ -402,28 +326,9 @@ def _as_before(step: Step, now: Snapshot) -> bytes | None:
     return _encoded(text)
 
 
-def _parents(client: Client, value: dict[str, Any]) -> Sequence[str]:
-    *special, usual = client.parents
-    for parents in special:
-        *above, last = parents
-        found = entries_of(value, above).get(last)
-        # A server may have the name of the key.
-        if isinstance(found, dict) and not {"type", "command"} & found.keys():
-            return parents
-    return usual
-
-
-def _is_ours(entry: Any) -> bool:
-    words = words_of(entry)
-    if isinstance(entry, str):  # the lines of an entry in YAML
-        found: list[str] = _IN_TEXT.findall(entry)
-        words = [word for word in found if word != "-" and not word.endswith(":")]
-    return any(_OURS.search(word) and then in ("run", "attach") for word, then in pairwise(words))
-
-
 def _verify(client: Client, seen: Seen, text: str, name: str, *, entry: Entry | None) -> None:
     """Does the new text say what it should? All else must be as before."""
-    format_ = _FORMATS[client.format]
+    format_ = format_of(client)
     keys = [*seen.parents, name]
     try:
         value = format_.value(text)
