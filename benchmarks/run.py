@@ -144,11 +144,11 @@ class HttpRun(Run):
             key = (stage.name, contender.name)
             if not spared and self._attempt(key, partial(turns.start, contender)):
                 able.append(contender)
-        for workload in wanted:
-            several = TURNS if type(workload) is HttpCalls else 1
-            for turn in range(several):
+        for turn in range(TURNS):
+            for workload in wanted:
+                several = TURNS if type(workload) is HttpCalls else 1
                 # To and fro, so that none is always the one after the slowest.
-                for contender in able if turn % 2 == 0 else reversed(able):
+                for contender in able[:: 1 if turn % 2 == 0 else -1] if turn < several else []:
                     show_progress(f"{progress}, {contender.name}")
                     seconds = self.effort.seconds / several
                     measure = partial(turns.measure, contender, workload, seconds=seconds)

@@ -9,6 +9,7 @@ import itertools
 import json
 import signal
 import socket
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -16,10 +17,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from tests.attach.living import SERVE
 from tests.http_process import web
 from tests.http_process.web import Site, by_command, eventually
 from tests.runtime import process
-from tests.runtime.process import PATIENCE, Process, command_for, request, write_server
+from tests.runtime.process import (
+    PATIENCE,
+    Collected,
+    Process,
+    command_for,
+    request,
+    write_server,
+)
 
 MIB = 1024 * 1024
 _CONNECTIONS = 8
@@ -133,7 +142,7 @@ def _result(message: dict[str, Any]) -> Result:
 
 
 class Stdio(Door):
-    """One client, on the pipes of the process."""
+    """One client, on the pipes of the process; or on a socket, where the same lines are spoken."""
 
     def __init__(self, server: Process) -> None:
         self.process = server
@@ -180,6 +189,34 @@ class _OnPipe(Pending):
 
     def cancel(self) -> None:
         self._process.cancel(self._id)
+
+
+# --- a socket of a program that runs --------------------------------------------------------------
+
+
+class Attached(Process):
+    """A program with a server in it, and one client of its socket, in place of the pipes."""
+
+    def connect(self, path: Path) -> "Attached":
+        """Become a client."""
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(str(path))
+        self._socket.sendall(SERVE)
+        while self._socket.recv(1) != b"\n":  # the line that says who serves
+            pass
+        self._collected = Collected(self._socket.fileno())
+        return self
+
+    @property
+    def wire(self) -> Collected:
+        return self._collected
+
+    def write(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def leave(self) -> None:
+        """Leave without a word."""
+        self._socket.close()
 
 
 # --- HTTP -----------------------------------------------------------------------------------------
@@ -325,6 +362,28 @@ def stdio(folder: Path, source: str) -> Iterator[Door]:
 
 
 @contextlib.contextmanager
+def attached(folder: Path, source: str) -> Iterator[Door]:
+    """A program that serves at a socket, beside what it does anyway."""
+    program, path = folder / "program.py", folder / "program.sock"
+    program.write_text(f"{process.HEADER}{source}\n{_ATTACHED.format(path=str(path))}")
+    with Attached([*HONEST, sys.executable, str(program)], cwd=folder) as server:
+        server.hears("attached")
+        server.connect(path).open()
+        try:
+            yield Stdio(server)
+        finally:
+            server.leave()
+
+
+_ATTACHED = """
+server.attach(socket={path!r})
+say("attached")
+while True:
+    time.sleep(1)
+"""
+
+
+@contextlib.contextmanager
 def http(folder: Path, source: str) -> Iterator[Door]:
     """A server that listens, and clients of the newest revision."""
     with _site(folder, source) as site:
@@ -348,7 +407,7 @@ def _site(folder: Path, source: str) -> Iterator[Site]:
 
 
 # A new way to a server gets a line here, and every case of the programme is tried on it.
-DOORS: dict[str, Open] = {"stdio": stdio, "http": http, "session": session}
+DOORS: dict[str, Open] = {"stdio": stdio, "socket": attached, "http": http, "session": session}
 
 
 def settle(seconds: float = 0.05) -> None:

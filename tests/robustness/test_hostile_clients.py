@@ -152,7 +152,7 @@ def test_a_call_byte_by_byte(door: Door) -> None:
     door.works()
 
 
-@ways("stdio")
+@ways("stdio", "socket")
 def test_half_of_a_message_and_then_something_else(door: Door) -> None:
     assert isinstance(door, Stdio)
     half = json.dumps(request(1, "ping"))[:20].encode()
@@ -165,7 +165,7 @@ def test_half_of_a_message_and_then_something_else(door: Door) -> None:
     door.works()
 
 
-@ways("stdio")
+@ways("stdio", "socket")
 def test_blank_lines_without_end(door: Door) -> None:
     assert isinstance(door, Stdio)
 

@@ -116,7 +116,7 @@ class _Shared:
             try:
                 work()
             except Exception as error:
-                tell(_log, error)
+                _log(error)
             del work  # and all that it holds, before the next is waited for
         self._leave()
 
@@ -147,4 +147,4 @@ class _Shared:
 def _log(error: Exception) -> None:
     from logging import getLogger  # noqa: PLC0415
 
-    getLogger(__name__).error("work on a thread raised %r", error, exc_info=error)
+    tell(getLogger(__name__).error, "work on a thread raised %r", error, exc_info=error)
