@@ -42,12 +42,17 @@ async def found(client: Client) -> Any:
     return value["result"] if isinstance(value, dict) else value
 
 
+async def is_refused(client: Client, tool: str, **arguments: Any) -> bool:
+    return bool((await client.call_tool(tool, arguments)).is_error)
+
+
 async def library(name: str, era: str) -> list[Any]:
     """What a server of the page from-mcp.md answers."""
     async with served(name, era) as client:
         return [
             sorted(tool.name for tool in (await client.list_tools()).tools),
             await found(client),
+            await is_refused(client, "find", word="a", limit=0),
             await text(client, "remove", number="1"),
             await text(client, "remove", number="1"),
             (await client.read_resource("book://2")).contents[0].text,
@@ -62,6 +67,7 @@ async def test_coming_from_mcp(era: str) -> None:
     assert answers == [
         ["find", "remove"],
         ["Emma", "Persuasion"],
+        True,
         "removed Emma",
         "there is no book 1",
         "Persuasion",
@@ -76,6 +82,7 @@ async def lending(name: str, era: str) -> list[Any]:
         return [
             sorted(tool.name for tool in (await client.list_tools()).tools),
             await found(client),
+            await is_refused(client, "find", word="a", limit=0),
             await text(client, "loans_lend", number="2"),
             await text(client, "remove", number="7"),
             await text(client, "remove", number="1"),
@@ -90,6 +97,7 @@ async def test_coming_from_fastmcp(era: str) -> None:
     assert answers == [
         ["find", "loans_lend", "remove"],
         ["Emma", "Persuasion"],
+        True,
         "lent Persuasion",
         "there is no book 7",
         "removed Emma",

@@ -1,4 +1,5 @@
 import time
+from contextlib import suppress
 
 from toolhaft import Server
 
@@ -21,6 +22,6 @@ def go() -> None:
 
 
 if __name__ == "__main__":
-    with server.attach(init=come, stop=go):
+    with suppress(KeyboardInterrupt), server.attach(init=come, stop=go):
         while True:
             time.sleep(1)

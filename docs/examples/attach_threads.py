@@ -1,5 +1,6 @@
 import queue
 from collections.abc import Callable
+from contextlib import suppress
 
 from toolhaft import Server
 
@@ -16,7 +17,7 @@ def paint(colour: str) -> int:
 
 
 def main() -> None:
-    with server.attach():
+    with suppress(KeyboardInterrupt), server.attach():
         while True:
             work.get()()
 

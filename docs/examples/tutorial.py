@@ -67,3 +67,7 @@ def entry(day: date) -> str:
 def month(name: str) -> str:
     """Ask for a summary of a month."""
     return f"Read my diary of {name} and tell me what mattered."
+
+
+if __name__ == "__main__":
+    server.run()

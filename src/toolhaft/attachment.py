@@ -82,6 +82,9 @@ class Attachment:
 
 def attach(server: Any, name: str | None, options: AttachOptions) -> Attachment:
     """See `Server.attach`."""
+    for unknown in options.keys() - AttachOptions.__optional_keys__:
+        known = ", ".join(sorted(AttachOptions.__optional_keys__))
+        raise TypeError(f"attach has no option {unknown!r}; it takes a name, and {known}")
     if sys.platform == "win32":
         raise NotImplementedError(
             "attach is not supported on Windows yet: it needs Unix sockets; serve over HTTP there"

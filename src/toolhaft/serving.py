@@ -211,7 +211,8 @@ class Serving:
         if isinstance(where, Address) and not where.is_loopback:
             sys.stderr.write(
                 f"toolhaft: {where} can be reached from other machines; only clients that call it "
-                f"{' or '.join(self._own_hosts())} are let in, or by a name in allow_hosts\n"
+                f"{' or '.join(self._own_hosts())} are let in, or by a name in allow_hosts. "
+                "That is no protection, for a caller chooses the name: use a guard\n"
             )
         sys.stderr.flush()
 

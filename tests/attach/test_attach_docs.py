@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,6 +58,21 @@ def test_the_example_of_hooks(run: Any, bridge: Start) -> None:
     assert bytes(hooked.wire.data).split() == b"1 here 2 here 1 here 0 here".split()
 
 
+@pytest.mark.parametrize(
+    ("example", "name"), [("asyncio", "counter"), ("threads", "painter"), ("hooks", "hooked")]
+)
+def test_ctrl_c_ends_an_example_without_a_traceback(
+    run: Any, bridge: Start, example: str, name: str
+) -> None:
+    program = run(f"docs/examples/attach_{example}.py")
+    client = bridge(name, "--wait")
+    client.ask(1, "tools/list")
+    program.signal(signal.SIGINT)
+
+    assert program.ends() == 0
+    assert program.stderr == ""
+
+
 def test_the_living_notebook(run: Any, bridge: Start) -> None:
     notebook = run("examples/living_notebook.py")
     client = bridge("notebook", "--wait")
@@ -109,4 +125,6 @@ def test_the_entry_for_clients_is_json() -> None:
     """L-13."""
     [entry] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 
-    assert json.loads(entry)["mcpServers"]["counter"]["args"] == ["attach", "counter"]
+    counter = json.loads(entry)["mcpServers"]["counter"]
+    assert counter["args"] == ["attach", "counter"]
+    assert counter["command"].startswith("/")  # an application knows no PATH of its user

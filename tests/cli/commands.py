@@ -1,5 +1,6 @@
 """The `toolhaft` command in a process of its own."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,11 +27,13 @@ def write_server(folder: Path, source: str) -> Path:
     return path
 
 
-def toolhaft(*arguments: str, cwd: Path, stdin: str = "") -> Done:
-    """Run the command to its end."""
+def toolhaft(*arguments: str, cwd: Path, stdin: str = "", **variables: str) -> Done:
+    """Run the command to its end, as in a shell; `CI` is set only if the test says so."""
+    inherited = {name: value for name, value in os.environ.items() if name != "CI"}
     return subprocess.run(
         [sys.executable, "-m", "toolhaft", *arguments],
         cwd=cwd,
+        env={**inherited, **variables},
         input=stdin,
         capture_output=True,
         encoding="utf-8",

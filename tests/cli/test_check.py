@@ -67,7 +67,7 @@ def test_findings_are_for_people(tmp_path: Path) -> None:
         "    OpenAI's API the request",
         "    -> say what is in it, as in list[str]",
         "warning: it has no description",
-        '    -> Annotated[…, "words"], or a line for it in the docstring',
+        '    -> Annotated[…, "what it is for"], or a line for it in the docstring',
         "    tool find, parameter words",
         "    tool find, parameter limit",
     ]
@@ -283,3 +283,27 @@ def test_a_contract_that_is_not_there_or_none(tmp_path: Path) -> None:
     assert (missing.returncode, none.returncode) == (2, 2)
     assert "there is no file 's.lock'; write it with --update" in missing.stderr
     assert "s.lock: expected a contract" in none.stderr
+
+
+@pytest.mark.parametrize("ci", ["1", "true"])
+def test_a_pipeline_writes_no_contract_unless_told_to(tmp_path: Path, ci: str) -> None:
+    write_server(tmp_path, ONE)
+    typo = toolhaft("contract", "author.py", "s.lock", cwd=tmp_path, CI=ci)
+    written = (tmp_path / "s.lock").exists()
+    told = toolhaft("contract", "author.py", "s.lock", "--update", cwd=tmp_path, CI=ci)
+    there = toolhaft("contract", "author.py", "s.lock", cwd=tmp_path, CI=ci)
+
+    assert (typo.returncode, written) == (2, False)
+    assert "there is no file 's.lock', and none is written where CI is set" in typo.stderr
+    assert (told.returncode, told.stdout) == (0, "wrote s.lock\n")
+    assert (there.returncode, there.stdout) == (0, "s.lock: nothing has changed\n")
+
+
+def test_a_contract_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    write_server(tmp_path, ONE)
+    done = toolhaft("contract", "author.py", "nope/s.lock", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "toolhaft: cannot write 'nope/s.lock': there is no folder 'nope'; make it first\n"
+    )

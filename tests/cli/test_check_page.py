@@ -36,7 +36,7 @@ def test_each_session_is_real(name: str, example: str, tmp_path: Path) -> None:
         done = subprocess.run(
             ["sh", "-c", line],
             cwd=tmp_path,
-            env={**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}"},
+            env={**os.environ, "CI": "", "PATH": f"{command.parent}:{os.environ['PATH']}"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -84,6 +84,7 @@ def test_who_listens_everywhere_is_told_so_and_still_answers_to_its_own_names_on
 
     assert "can be reached from other machines" in site.stderr
     assert "allow_hosts" in site.stderr
+    assert "That is no protection" in site.stderr
     assert site.post(calls("run")).status == 200
     assert site.post(calls("run"), {"Host": "evil.example"}).status == 421
 

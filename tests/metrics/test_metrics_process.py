@@ -158,8 +158,20 @@ def test_a_log_that_cannot_be_written_is_told_before_anybody_is_served(tmp_path:
     done = toolhaft("run", author.name, "--log-traffic", path, cwd=tmp_path, stdin=LINES)
 
     assert done.returncode == 2
-    assert "nowhere/log" in done.stderr
+    assert done.stderr == (
+        "toolhaft: --log-traffic: cannot write 'nowhere/log': there is no folder 'nowhere'; "
+        "make it first\n"
+    )
     assert done.stdout == ""
+
+
+def test_a_log_of_the_environment_that_is_a_folder_is_told(tmp_path: Path) -> None:
+    author = write_server(tmp_path, ADD)
+
+    done = toolhaft("run", author.name, cwd=tmp_path, stdin=LINES, TOOLHAFT_LOG=".")
+
+    assert done.returncode == 2
+    assert done.stderr == "toolhaft: TOOLHAFT_LOG: cannot write '.': Is a directory\n"
 
 
 def test_the_command_logs_what_goes_over_http(tmp_path: Path) -> None:

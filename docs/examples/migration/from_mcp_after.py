@@ -1,3 +1,7 @@
+from typing import Annotated
+
+from msgspec import Meta
+
 from toolhaft import Accepted, Context, NotFound, Server, ToolError
 
 server = Server("library", version="1.0.0")
@@ -5,7 +9,7 @@ shelf = {"1": "Emma", "2": "Persuasion", "3": "Middlemarch"}
 
 
 @server.tool(read_only=True)
-async def find(ctx: Context, word: str, limit: int = 10) -> list[str]:
+async def find(ctx: Context, word: str, limit: Annotated[int, Meta(ge=1)] = 10) -> list[str]:
     """Find books by their title.
 
     Args:

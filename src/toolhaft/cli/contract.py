@@ -1,6 +1,7 @@
 """`toolhaft contract TARGET FILE`: what has changed since the file was written, and for whom."""
 
 import argparse
+import os
 from pathlib import Path
 
 from ..protocol.revisions import SUPPORTED
@@ -24,10 +25,19 @@ async def _contract(visit: Visit, options: argparse.Namespace) -> int:
 
 
 def _compared(visit: Visit, options: argparse.Namespace, file: Path, now: Json) -> int:
-    if options.update or (not options.check and not file.exists()):
+    if options.update:
         return _write(visit, options, file, now)
     if not file.exists():
-        return failed(WRONG_COMMAND, f"there is no file {options.file!r}; write it with --update")
+        if options.check:
+            missing = f"there is no file {options.file!r}; write it with --update"
+            return failed(WRONG_COMMAND, missing)
+        if _in_pipeline():
+            return failed(
+                WRONG_COMMAND,
+                f"there is no file {options.file!r}, and none is written where CI is set; write it "
+                "where the code is kept, and commit it",
+            )
+        return _write(visit, options, file, now)
     try:
         before = read(file.read_text(encoding="utf-8"), options.file)
     except (BadContract, UnicodeDecodeError) as error:
@@ -39,9 +49,17 @@ def _compared(visit: Visit, options: argparse.Namespace, file: Path, now: Json) 
 
 
 def _write(visit: Visit, options: argparse.Namespace, file: Path, now: Json) -> int:
+    if not file.parent.is_dir():
+        reason = f"there is no folder {str(file.parent)!r}; make it first"
+        return failed(WRONG_COMMAND, f"cannot write {options.file!r}: {reason}")
     write_contract(file, now)
     visit.write("[]\n" if options.json else f"wrote {options.file}\n")
     return 0
+
+
+def _in_pipeline() -> bool:
+    """A file that is written there is lost, and a misspelled one would never fail."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
 
 
 def _told(options: argparse.Namespace, found: list[Difference]) -> str:

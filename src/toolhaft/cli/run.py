@@ -23,13 +23,14 @@ def execute(options: argparse.Namespace) -> int:
         if options.directory is not None:
             os.chdir(options.directory)
         found = load_any(options.target)
+        option = "--log-traffic" if options.log_traffic else "TOOLHAFT_LOG"
         log = options.log_traffic or os.environ.get("TOOLHAFT_LOG")
         if isinstance(found, Listener):
             if options.log_traffic:
                 raise BadTarget("--log-traffic: say it to each server, Server(log_traffic=…)")
             return _listener(found, options)
         if log:
-            found.traffic = _traffic(log)
+            found.traffic = _traffic(log, option)
         if over_http:
             return _over_http(found, options)
         _check_unused(options)
@@ -39,12 +40,20 @@ def execute(options: argparse.Namespace) -> int:
         return 2
 
 
-def _traffic(path: str) -> Traffic:
+def _traffic(path: str, option: str) -> Traffic:
     """A log that is known to be writable, before anybody is served."""
     from ..traffic import TrafficLog  # noqa: PLC0415
 
     log = TrafficLog(path)
-    log.open()
+    try:
+        log.open()
+    except OSError as error:
+        folder = os.path.dirname(path) or os.curdir
+        if not os.path.isdir(folder):
+            reason = f"there is no folder {folder!r}; make it first"
+        else:
+            reason = error.strerror or str(error)
+        raise BadTarget(f"{option}: cannot write {path!r}: {reason}") from error
     return log
 
 

@@ -130,7 +130,7 @@ def _parameters(where: str, schema: Json) -> Iterator[Finding]:
     for name, each in schema.get("properties", {}).items():
         if is_object(each) and not str(each.get("description", "")).strip():
             words = "it has no description"
-            advice = 'Annotated[…, "words"], or a line for it in the docstring'
+            advice = 'Annotated[…, "what it is for"], or a line for it in the docstring'
             yield Finding(
                 "warning", "parameter-description", f"{where}, parameter {name}", words, advice
             )
@@ -229,5 +229,5 @@ def _prompt(prompt: Json) -> Iterator[Finding]:
         if not argument.get("description"):
             words = "it has no description, and a person has to fill it in"
             place = f"{where}, argument {argument['name']}"
-            advice = 'Annotated[str, "words"]'
+            advice = 'Annotated[str, "what it is for"]'
             yield Finding("note", "prompt-argument", place, words, advice)
