@@ -15,7 +15,7 @@ from tests.attach.living import Wire
 from tests.http.asgi import Client as HttpClient
 from tests.runtime.process import request, text_of, tool_call
 
-from toolhaft import Accepted, Complete, Context, Depends, Server, ToolInfo, tool
+from toolhaft import Accepted, Complete, Context, Depends, Limits, Server, ToolInfo, tool
 from toolhaft.testing import play
 
 
@@ -671,6 +671,31 @@ def test_stop_follows_the_end_of_the_program() -> None:
     wire.close()
 
     assert book.lines == ["their stop toolhaft-attached"]
+
+
+def test_stop_follows_the_end_for_a_client_that_does_not_read() -> None:
+    server = Server("s", limits=Limits(shutdown_seconds=0.2))
+    server.add_tool(lambda: "x" * 1_000_000, name="big", description="Much.")
+    with server.attach(stop=their_stop) as attached:
+        wire = Wire(attached.socket)
+        wire.shake()
+        wire.send(*(tool_call(number, "big") for number in range(5)))
+        wire.read()
+    wire.close()
+
+    assert book.lines == ["their stop toolhaft-attached"]
+
+
+def test_a_stop_that_takes_too_long_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server("s", limits=Limits(shutdown_seconds=0.05))
+    go_on = threading.Event()
+    with server.attach(stop=go_on.wait) as attached:
+        wire = Wire(attached.socket)
+    told = caplog.text
+    go_on.set()
+    wire.close()
+
+    assert "a stop function has not ended within 0.05 s" in told
 
 
 def test_a_bridge_names_hooks_of_the_program(program: Start, bridge: Start) -> None:

@@ -30,6 +30,7 @@ from .guest import Hook, Hooks, Refused, converse, named
 from .hearing import ManyEars
 from .service import Service
 from .sockets import Taken, UnixSocket
+from .telling import tell
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +117,10 @@ class Host:
         with contextlib.suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._over.set)
         if wait and threading.current_thread() is not self._thread:
-            self._thread.join(self._service.limits.shutdown_seconds + 2 * _A_MOMENT)
+            # For the calls of clients, and as long for what is to be done after them.
+            self._thread.join(2 * self._service.limits.shutdown_seconds + 2 * _A_MOMENT)
+            if self._thread.is_alive():
+                tell(log.warning, "detached, but the lifespan has not ended yet")
 
     @property
     def is_over(self) -> bool:
@@ -159,9 +163,13 @@ class Host:
             self._unix.socket.close()
             seconds = self._service.limits.shutdown_seconds
             if self._clients:
-                await asyncio.wait(self._clients, timeout=seconds)
-            for task in self._clients:
+                await asyncio.wait(list(self._clients), timeout=seconds)
+            for task in list(self._clients):
                 task.cancel()
+            if self._clients:  # what is to be done after each takes a while, too
+                await asyncio.wait(list(self._clients), timeout=seconds)
+            if self._clients:
+                tell(log.warning, "detached, but a stop function has not ended within %g s", seconds)
             if lifespan is not None:
                 await lifespan.leave()
 
