@@ -124,18 +124,21 @@ class Ledger:
 
     def _sent_unusual(self, line: Line) -> None:
         """A line that has to be understood."""
-        from .messages import messages_of, params_of, written  # noqa: PLC0415
+        from .messages import compact, messages_of, params_of, written  # noqa: PLC0415
 
+        # What else is in a batch is not to be said again.
+        is_batch = line.lstrip()[:1] == b"["
         for message in messages_of(line):
             method, params = message.get("method"), params_of(message)
             id_ = written(message.get("id"))
             if id_ is not None and isinstance(method, str):
                 self.open[id_] = None
-                self._remember(method, params.get("uri"), (id_, line))
+                said = compact(message) if is_batch else line
+                self._remember(method, params.get("uri"), (id_, said))
             elif method == "notifications/cancelled":
                 self.open.pop(written(params.get("requestId")) or b"", None)
             elif method in ("notifications/initialized", "initialized"):
-                self.initialized = line
+                self.initialized = compact(message) if is_batch else line
 
     def _remember(self, method: str, uri: object, request: tuple[bytes, Line]) -> None:
         if method == "initialize":
