@@ -64,6 +64,13 @@ def text_of(where: str, headers: dict[str, str]) -> str:
         NoMetrics: nothing.
         ValueError: it is not a place.
     """
+    if ":" in where or "/" in where:
+        return _fetched(_url(where), headers)
+    if sys.platform == "win32":
+        raise NoMetrics(
+            f"{where!r} could only be the name of a process, which Windows has not: say an "
+            "address, as in 127.0.0.1:8000"
+        )
     if (path := path_of(where)) is not None:
         return _asked(where, path)
     if re.fullmatch(r"[\w-]+", where):
