@@ -14,7 +14,7 @@ import sys
 import time
 
 from .ledger import Ledger
-from .places import NotAttached, Refused, ask, attached_now, connect, path_of, read_line
+from .places import NotAttached, Refused, ask, attached_now, connect, paths_of, read_line
 
 DONE = 0
 WRONG = 2
@@ -225,9 +225,9 @@ class Bridge:
         """Look for the process for so long. Is it there?"""
         deadline = time.monotonic() + seconds
         while True:
-            path = self._path if self._name is None else path_of(self._name)
-            if path is not None and self._try(path):
-                return True
+            for path in [self._path or ""] if self._name is None else paths_of(self._name):
+                if self._try(path):
+                    return True
             left = deadline - time.monotonic()
             if left <= 0 or _hung_up(min(_OFTEN, left)):
                 return False

@@ -10,6 +10,7 @@ hangs up, or an object without `error`. What follows depends on what was asked:
 
     serve   {"toolhaft": 1, "name": …, "pid": …}, and then MCP as on stdin and stdout
     info    what `toolhaft ps` shows, and the end of the connection
+    metrics what `toolhaft metrics` shows, as `text`, and the end of the connection
 
 Whoever adds something to ask for adds it to the table in `toolhaft.runtime.attaching`.
 """
@@ -115,8 +116,9 @@ def check_path(path: str) -> str:
 
 
 def sockets() -> list[tuple[str, str]]:
-    """The names that are taken, and their paths. Some may belong to nobody any more."""
-    found: dict[str, str] = {}
+    """The names that are taken, and their paths. Some may belong to nobody any more, and one name
+    may have been taken in several directories."""
+    found: list[tuple[str, str]] = []
     for directory in directories():
         try:
             check_directory(directory)
@@ -125,13 +127,14 @@ def sockets() -> list[tuple[str, str]]:
             continue
         for name in names:
             if name.endswith(SUFFIX):
-                found.setdefault(name[: -len(SUFFIX)], os.path.join(directory, name))
-    return list(found.items())
+                found.append((name[: -len(SUFFIX)], os.path.join(directory, name)))
+    return found
 
 
-def path_of(name: str) -> str | None:
-    """Where a process of this name is, if anywhere."""
-    return dict(sockets()).get(name)
+def paths_of(name: str) -> list[str]:
+    """Where a process of this name may be, the best place first. It need not be at the first: there
+    may lie what another one left behind."""
+    return [path for each, path in sockets() if each == name]
 
 
 def connect(path: str, seconds: float | None = None) -> _socket.socket:
@@ -203,11 +206,25 @@ def read_line(wire: _socket.socket) -> bytes:
 
 def attached_now() -> str:
     """Who is there, for a person who looked for somebody else."""
-    alive: list[str] = []
+    alive: dict[str, None] = {}
     for name, path in sockets():
         try:
             connect(path, 1.0).close()
         except (OSError, NotAttached):
             continue
-        alive.append(name)
-    return f"attached now: {', '.join(alive)}" if alive else "no process is attached now"
+        alive[name] = None
+    found = f"attached now: {', '.join(alive)}" if alive else "no process is attached now"
+    return "; ".join([found, *_unfit()])
+
+
+def _unfit() -> list[str]:
+    """Directories in which nobody is looked for, and why."""
+    told: list[str] = []
+    for directory in directories():
+        try:
+            check_directory(directory)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            told.append(str(error))
+    return told

@@ -126,6 +126,38 @@ def test_whoever_is_not_there_is_told_who_is(program: Start, places: Path) -> No
     }
 
 
+def left_behind(path: Path) -> None:
+    """The socket of a process that was killed."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as stale:
+        stale.bind(str(path))
+        stale.listen()
+
+
+def test_what_was_left_behind_does_not_hide_who_lives(
+    program: Start, bridge: Start, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(places / "nowhere"))
+    program(STAY)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(places))
+    left_behind(places / "toolhaft" / "notes.sock")
+
+    assert text_of(bridge("notes").ask_tool(1, "write", text="a")) == "1"
+    assert command("metrics", "notes").returncode == 0
+    states = [each["state"] for each in json.loads(ps("--json")) if each["name"] == "notes"]
+    assert states == ["stale", "attached"]
+
+
+def test_a_directory_that_is_open_to_others_is_named(program: Start, places: Path) -> None:
+    program(STAY)
+    (places / "toolhaft").chmod(0o755)
+    done = run("notes")
+    (places / "toolhaft").chmod(0o700)
+
+    assert done.returncode == 2
+    assert f"run: chmod 700 {places}/toolhaft" in done.stderr.decode()
+
+
 def test_a_bridge_waits_for_its_process(program: Start, bridge: Start) -> None:
     """E-58."""
     early = bridge("notes", "--wait", opened=False)
@@ -761,6 +793,16 @@ def test_metrics_of_a_name_that_nobody_has() -> None:
     assert done.returncode == 4
     assert done.stdout == ""
     assert "no process named 'there' is attached; attached now: here." in done.stderr
+
+
+@pytest.mark.parametrize("name", ["gone", "my.app"])
+def test_metrics_of_a_process_that_has_ended(places: Path, name: str) -> None:
+    left_behind(places / "toolhaft" / "gone.sock")
+    with Server("s").attach("here"):
+        done = command("metrics", name)
+
+    assert done.returncode == 4
+    assert f"no process named '{name}' is attached; attached now: here." in done.stderr
 
 
 def test_nothing_of_a_client_reaches_another(dial: Dial) -> None:

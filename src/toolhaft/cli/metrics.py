@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from toolhaft_bridge.places import NotAttached, Refused, ask, connect, path_of, sockets
+from toolhaft_bridge.places import (
+    NotAttached,
+    Refused,
+    ask,
+    attached_now,
+    check_name,
+    connect,
+    paths_of,
+)
 
 from ..exposition import table
 from ..measured import BOUNDS, Key, Measured, Page
@@ -71,22 +79,30 @@ def text_of(where: str, headers: dict[str, str]) -> str:
             f"{where!r} could only be the name of a process, which Windows has not: say an "
             "address, as in 127.0.0.1:8000"
         )
-    if (path := path_of(where)) is not None:
-        return _asked(where, path)
-    if re.fullmatch(r"[\w-]+", where):
-        known = ", ".join(name for name, _ in sockets()) or "none"
-        raise NoMetrics(
-            f"no process named {where!r} is attached; attached now: {known}. A server over HTTP is "
-            "named by its address, as in 127.0.0.1:8000"
-        )
-    return _fetched(_url(where), headers)
+    check_name(where)
+    for path in paths_of(where):
+        try:
+            return _asked(where, path)
+        except (ConnectionRefusedError, FileNotFoundError):
+            continue  # its process has ended
+    raise NoMetrics(
+        f"no process named {where!r} is attached; {attached_now()}. A server over HTTP is named by "
+        "its address, as in 127.0.0.1:8000"
+    )
 
 
 def _asked(name: str, path: str) -> str:
-    """What a process that is attached says."""
+    """What a process that is attached says.
+
+    Raises:
+        ConnectionRefusedError, FileNotFoundError: there is none any more.
+        NoMetrics: it does not say.
+    """
     try:
         with contextlib.closing(connect(path, _SECONDS)) as wire:
             return str(json.loads(ask(wire, "metrics"))["text"])
+    except (ConnectionRefusedError, FileNotFoundError):
+        raise
     except (OSError, NotAttached, Refused, ValueError, KeyError) as error:
         raise NoMetrics(f"the process {name!r} does not say: {error}") from None
 
