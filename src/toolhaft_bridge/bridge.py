@@ -72,6 +72,8 @@ class Bridge:
         self._to_client: memoryview | None = None
         self._client_ended = False
         self._nobody_reads = False
+        # Can it be told that nobody reads, before there is something to write?
+        self._is_watched = False
         # Who is listened to depends on these.
         self._changed = True
 
@@ -82,8 +84,8 @@ class Bridge:
     def run(self) -> int:
         """Until the client or the process has ended; the result is an exit status."""
         try:
-            for descriptor in (_IN, _OUT):
-                _never_block(descriptor)
+            _never_block(_IN)
+            self._is_watched = _never_block(_OUT)
         except OSError:
             return _failed(
                 WRONG, "stdin and stdout must be open: they are how a client talks to us"
@@ -122,6 +124,8 @@ class Bridge:
             for ready, event in wait():
                 if event & writable:
                     self._push()
+                elif ready == _OUT:
+                    self._nobody_reads = True
                 else:
                     try:
                         data = read(ready, sizes[ready])
@@ -149,10 +153,12 @@ class Bridge:
             process: (select.POLLIN if self._to_client is None else 0)
             | (0 if self._to_process is None else select.POLLOUT),
         }
+        if not before and self._is_watched:
+            poll.register(_OUT, 0)  # that nobody reads any more is told anyway
         for descriptor, mask in masks.items():
             if mask == before.get(descriptor, 0):
                 continue
-            if mask:
+            if mask or (descriptor == _OUT and self._is_watched):
                 poll.register(descriptor, mask)
             else:
                 poll.unregister(descriptor)
@@ -362,11 +368,13 @@ class _Lost(Exception):
     """The process has ended and is not there again."""
 
 
-def _never_block(descriptor: int) -> None:
-    """A terminal shares its description with stderr, which must stay as it is."""
+def _never_block(descriptor: int) -> bool:
+    """A terminal shares its description with stderr, which must stay as it is. Is it a pipe?"""
     mode = os.fstat(descriptor).st_mode
-    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+    is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    if is_pipe:
         os.set_blocking(descriptor, False)
+    return is_pipe
 
 
 def _hung_up(seconds: float) -> bool:

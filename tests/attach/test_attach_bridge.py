@@ -303,6 +303,48 @@ def test_a_client_that_does_not_read_is_waited_for_in_bounded_memory(
     assert client.memory() < 50_000_000
 
 
+def test_a_reader_may_leave_while_there_is_more(program: Start, bridge: Start) -> None:
+    program("""
+        @server.tool
+        async def much() -> str:
+            return "x" * 1_000_000
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes", opened=False, reading=False)
+    client.send(*HANDSHAKE, *(tool_call(n, "much") for n in range(3)))
+    until(lambda: _unread(client._popen.stdout) == 65536)
+    client.close_output()
+
+    assert client.ends() == 0
+    assert client.stderr == ""
+
+
+def test_a_client_that_is_gone_takes_its_call_along(program: Start, bridge: Start) -> None:
+    living = program("""
+        @server.tool
+        async def wait() -> None:
+            say("waiting")
+            try:
+                await asyncio.sleep(60)
+            finally:
+                say("waited")
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes", opened=False, reading=False)
+    client.send(*HANDSHAKE, tool_call(1, "wait"))
+    assert b"result" in client._popen.stdout.readline()  # type: ignore[union-attr]
+    living.hears("waiting")
+    client.close_input()
+    client.close_output()
+
+    assert client.ends() == 0
+    living.hears("waited")
+
+
 def test_a_process_that_does_not_read_is_waited_for_in_bounded_memory(
     program: Start, bridge: Start
 ) -> None:
