@@ -1,12 +1,14 @@
 """Functions run where the program wants them to: on its loop, or wherever it takes them."""
 
 import asyncio
+import builtins
 import contextlib
 import contextvars
 import queue
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -651,6 +653,55 @@ def test_stop_follows_a_failed_init(dial: Dial) -> None:
     assert wire.first["error"] == f"init {__name__}:broken failed: ValueError: not today"
     assert wire.read() is None
     assert book.lines == ["their stop toolhaft-attached"]
+
+
+def leave() -> None:
+    raise SystemExit(3)
+
+
+async def leave_slowly() -> None:
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize("hook", [leave, leave_slowly])
+@pytest.mark.parametrize("on_loop", [True, False])
+def test_an_init_that_exits_is_a_failed_one(
+    elsewhere: Program, dial: Dial, hook: Callable[[], Any], on_loop: bool
+) -> None:
+    server = Server("s")
+    run_on = elsewhere.loop if on_loop else None
+    with server.attach(init=hook, stop=hook, run_on=run_on) as attached:
+        wires = [dial(attached.socket) for _ in range(2)]
+
+    for wire in wires:
+        assert wire.first["error"].startswith(f"init {__name__}:{hook.__name__} failed: ")
+        assert "3" in wire.first["error"]
+
+
+def test_a_module_that_exits_cannot_be_had(dial: Dial, tmp_path: Path) -> None:
+    (tmp_path / "exits_at_once.py").write_text("raise SystemExit(3)")
+    with pytest.MonkeyPatch.context() as patch, Server("s").attach() as attached:
+        patch.syspath_prepend(tmp_path)
+        wire = dial(attached.socket, b'{"toolhaft":1,"ask":"serve","init":"exits_at_once:x"}\n')
+        said = wire.read()
+
+    assert said["error"] == "'exits_at_once:x' cannot be had here: SystemExit: 3"
+
+
+def test_a_slow_import_holds_up_nobody(dial: Dial, tmp_path: Path) -> None:
+    (tmp_path / "slow_to_come.py").write_text(
+        "import builtins\nassert builtins.toolhaft_may_come.wait(10)\ndef begin(): pass\n"
+    )
+    may_come = threading.Event()
+    with pytest.MonkeyPatch.context() as patch, Server("s").attach() as attached:
+        patch.setattr(builtins, "toolhaft_may_come", may_come, raising=False)
+        patch.syspath_prepend(tmp_path)
+        slow = dial(attached.socket, b'{"toolhaft":1,"ask":"serve","init":"slow_to_come:begin"}\n')
+        other = dial(attached.socket)
+        may_come.set()
+        welcome = slow.read()
+
+    assert other.first["name"] == welcome["name"] == "s"
 
 
 def test_a_failed_stop_harms_nobody(dial: Dial, caplog: pytest.LogCaptureFixture) -> None:

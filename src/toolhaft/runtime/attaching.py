@@ -26,7 +26,7 @@ from ..protocol.ports import Place
 from . import descriptors
 from .ears import Loop
 from .endurance import run_to_the_end
-from .guest import Hook, Hooks, Refused, converse, named
+from .guest import Hook, Hooks, Refused, converse
 from .hearing import ManyEars
 from .service import Service
 from .sockets import Taken, UnixSocket
@@ -276,10 +276,10 @@ class Host:
         }
 
     async def _serve_client(self, wire: socket.socket, wanted: Preamble, rest: bytes) -> None:
-        around = self._hooks.around
+        around, named = self._hooks.around, self._hooks.named
         async with (
             around(self._init, self._stop),
-            around(named(wanted.init), named(wanted.stop)),
+            around(await named(wanted.init), await named(wanted.stop)),
         ):
             await self._tell(wire, {"name": self._name, "pid": self._process})
             self._served += 1
