@@ -14,7 +14,16 @@ import sys
 import time
 
 from .ledger import Ledger
-from .places import NotAttached, Refused, ask, attached_now, connect, paths_of, read_line
+from .places import (
+    NotAttached,
+    Refused,
+    answer,
+    attached_now,
+    connect,
+    paths_of,
+    read_line,
+    say,
+)
 
 DONE = 0
 WRONG = 2
@@ -30,6 +39,8 @@ _RETURN = 10.0
 _OFTEN = 0.05
 # How long a process may take to begin a session that it knows from us.
 _PATIENCE = 10.0
+# After this time without an answer somebody should know.
+_SLOW = 3.0
 
 
 class Silent:
@@ -67,6 +78,9 @@ class Bridge:
         self._ledger = Ledger()
         self._wire = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._welcome = b""
+        # How the last attempt to reach it ended.
+        self._was_there = False
+        self._why = ""
         # What could not be written yet.
         self._to_process: memoryview | None = None
         self._to_client: memoryview | None = None
@@ -239,20 +253,49 @@ class Bridge:
                 return False
 
     def _try(self, path: str) -> bool:
+        self._wire.close()
+        self._was_there = False
         try:
-            self._wire.close()
             self._wire = connect(path)
-            self._welcome = ask(self._wire, "serve", **self._hooks)
-        except OSError:  # nobody is there any more, or not yet
+            self._was_there = True
+            say(self._wire, "serve", **self._hooks)
+            self._await_welcome()
+            self._welcome = answer(self._wire)
+        except OSError as error:  # nobody is there any more, or not yet
+            known = isinstance(error, FileNotFoundError | ConnectionError)
+            self._why = "" if known else f": {error.strerror or error}"
             return False
         self._traffic.event(f"connected to {self._who}")
         self._wire.setblocking(False)
         return True
 
+    def _await_welcome(self) -> None:
+        """Until the process says something, which it does when `init` is done. That may take long,
+        but nobody waits for it without knowing, nor when the client has left.
+
+        Raises:
+            NotAttached: the client has.
+        """
+        poll = select.poll()
+        poll.register(self._wire.fileno(), select.POLLIN)
+        if poll.poll(_SLOW * 1000):
+            return
+        _complain(f"the process {self._who} is there, but does not answer; waiting for it")
+        if self._is_watched:
+            poll.register(_OUT, 0)
+        while True:
+            ready = dict(poll.poll(_OFTEN * 1000))
+            if self._wire.fileno() in ready:
+                return
+            if ready or _hung_up(0):
+                raise NotAttached(f"the process {self._who} has not answered")
+
     def _nobody(self) -> str:
         seconds = f" within {self._wait:g} s" if self._wait else ""
+        if self._was_there:
+            return f"the process {self._who} hung up without an answer{seconds}; see its log"
         if self._name is None:
-            return f"no process is attached at {self._path}{seconds}"
+            return f"no process is attached at {self._path}{seconds}{self._why}"
         return f"no process named {self._name!r} is attached{seconds}; {attached_now()}"
 
     def _resume(self) -> bool:
@@ -290,16 +333,16 @@ class Bridge:
         ledger = self._ledger
         self._wire.settimeout(_PATIENCE)
         try:
-            for id_, line in ledger.session():
-                self._wire.sendall(line.rstrip(b"\n") + b"\n")
+            for id_, said in ledger.session():
+                self._wire.sendall(said.rstrip(b"\n") + b"\n")
                 while id_ is not None:
-                    answer = read_line(self._wire)
-                    if answer.startswith(b'{"jsonrpc":"2.0","id":%b,' % id_):
+                    line = read_line(self._wire)
+                    if line.startswith(b'{"jsonrpc":"2.0","id":%b,' % id_):
                         break
                 else:
                     continue
                 if ledger.initialize is not None and id_ == ledger.initialize[0]:
-                    self._check(answer)
+                    self._check(line)
             if ledger.unended:
                 self._wire.sendall(ledger.unended)
         except OSError:
@@ -307,12 +350,12 @@ class Bridge:
         self._wire.setblocking(False)
         return True
 
-    def _check(self, answer: bytes) -> None:
+    def _check(self, greeting: bytes) -> None:
         """A client cannot be told of another revision; but that lists have changed, it can."""
         from .messages import promises  # noqa: PLC0415
 
         before, lists = promises(self._ledger.greeting or b"")
-        now, _ = promises(answer)
+        now, _ = promises(greeting)
         if now != before:
             raise _Lost(
                 f"the process {self._who} is back, and speaks revision {now} instead of {before}"

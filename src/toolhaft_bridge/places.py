@@ -176,9 +176,28 @@ def ask(wire: _socket.socket, what: str, **more: str | None) -> bytes:
         Refused: the answer is no.
         OSError: the process has gone.
     """
+    say(wire, what, **more)
+    return answer(wire)
+
+
+def say(wire: _socket.socket, what: str, **more: str | None) -> None:
+    """Say what is wanted.
+
+    Raises:
+        OSError: the process has gone.
+    """
     members = {"ask": what, **{name: value for name, value in more.items() if value is not None}}
     words = "".join(f',"{name}":"{value}"' for name, value in members.items())
     wire.sendall(f'{{"toolhaft":{VERSION}{words}}}\n'.encode())
+
+
+def answer(wire: _socket.socket) -> bytes:
+    """The line that answers.
+
+    Raises:
+        Refused: it says no.
+        OSError: the process has gone.
+    """
     line = read_line(wire)
     if b'"error"' in line:
         from .messages import error_in  # noqa: PLC0415

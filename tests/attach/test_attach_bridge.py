@@ -87,6 +87,9 @@ def test_a_bridge_loads_nothing_that_is_slow(program: Start) -> None:
         (["a", "--wat"], "does not understand '--wat'"),
         (["a/b"], "cannot be the name of a process"),
         (["a", "--wait=soon"], "'soon' is no number of seconds"),
+        (["a", "--wait", "-1"], "'-1' is no number of seconds"),
+        (["--socket", "/tmp/" + "y" * 200], "the path of a socket has less than"),
+        (["--socket", "/dev/null/x"], "no process is attached at /dev/null/x: Not a directory"),
         (["a", "--wait=-1"], "'-1' is no number of seconds"),
         (["a", "--init", "x"], "'x' is not MODULE:FUNCTION"),
         (["a", "--stop", 'x:"y"'], "is not MODULE:FUNCTION"),
@@ -169,6 +172,37 @@ def test_a_bridge_waits_for_its_process(program: Start, bridge: Start) -> None:
     assert early.end() == 0
     assert early.stderr == ""
     living.signal(signal.SIGKILL)
+
+
+def test_a_process_that_hangs_up_is_no_process_that_is_not_there(
+    bridge: Start, places: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(places / "x"))
+        listener.listen()
+        listener.settimeout(PATIENCE)
+        client = bridge("--socket", str(places / "x"), opened=False)
+        wire, _ = listener.accept()
+        assert wire.recv(1000).startswith(b'{"toolhaft":1,"ask":"serve"')
+        wire.close()
+
+        assert client.ends() == 2
+    assert f"the process at {places}/x hung up without an answer; see its log" in client.stderr
+
+
+def test_a_process_that_does_not_answer_is_told(program: Start, bridge: Start) -> None:
+    living = program(STAY)
+    living.signal(signal.SIGSTOP)
+    patient = bridge("notes", opened=False)
+    patient.send(*HANDSHAKE)
+    hasty = bridge("notes", opened=False)
+    hasty.close_input()
+    patient.hears("the process 'notes' is there, but does not answer; waiting for it")
+
+    assert hasty.ends() == 2
+    assert "the process 'notes' has not answered" in hasty.stderr
+    living.signal(signal.SIGCONT)
+    assert "result" in patient.answer("init")
 
 
 def test_a_bridge_stops_waiting_when_its_client_leaves(bridge: Start) -> None:
