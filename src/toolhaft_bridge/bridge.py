@@ -280,7 +280,7 @@ class Bridge:
         poll.register(self._wire.fileno(), select.POLLIN)
         if poll.poll(_SLOW * 1000):
             return
-        _complain(f"the process {self._who} is there, but does not answer; waiting for it")
+        complain(f"the process {self._who} is there, but does not answer; waiting for it")
         if self._is_watched:
             poll.register(_OUT, 0)
         while True:
@@ -321,11 +321,11 @@ class Bridge:
         wait = _RETURN if self._wait is None else self._wait
         if wait:
             during = f" during {len(lost)} call{'s' * (len(lost) > 1)}" if lost else ""
-            _complain(f"{words}{during}; waiting {wait:g} s for it to come back")
+            complain(f"{words}{during}; waiting {wait:g} s for it to come back")
         self._to_process = None
         if not wait or not self._connect(wait) or not self._begin_anew():
             raise _Lost(f"{words}, and has not come back" if wait else words)
-        _complain(f"the process {self._who}{self._pid()} is back")
+        complain(f"the process {self._who}{self._pid()} is back")
         return True
 
     def _begin_anew(self) -> bool:
@@ -434,12 +434,13 @@ def _quoted(words: str) -> bytes:
     return quoted(words)
 
 
-def _complain(words: str) -> None:
+def complain(words: str) -> None:
+    """Tell it to whoever looks at stderr."""
     sys.stderr.write(f"toolhaft: {words}\n")
     sys.stderr.flush()
 
 
 def _failed(status: int, words: str) -> int:
     """Say why; the result is the status."""
-    _complain(words)
+    complain(words)
     return status

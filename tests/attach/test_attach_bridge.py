@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.attach.living import BRIDGE, PROGRAM, STAY
 from tests.runtime.process import HANDSHAKE, PATIENCE, line, request, text_of, tool_call
 
 from toolhaft import Server
+from toolhaft_bridge.traffic import Traffic
 
 # Starts the programs of these tests again, under the name of the one before.
 AGAIN = """
@@ -777,6 +779,52 @@ def test_all_messages_are_recorded(
     ]
     out = [each["message"] for each in entries if each.get("direction") == "out"]
     assert [each.get("result") for each in out] == [None, {}]
+
+
+def test_a_log_that_takes_no_more_ends_and_nothing_else(program: Start) -> None:
+    program(STAY)
+    done = run("notes", "--log", "/dev/full", data=line(request(1, "ping")))
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["result"] == {}
+    assert done.stderr == b"toolhaft: the log ends: No space left on device\n"
+
+
+def test_secrets_are_not_recorded(program: Start, tmp_path: Path) -> None:
+    program(STAY)
+    call = tool_call(1, "write", text="kept", password="hunter2", more='{"api_key": "hunter2"}')
+    broken = b'{"Authorization": "Bearer hunter2"\n'
+    run("notes", "--log", str(tmp_path / "log"), data=line(call) + broken)
+    text = (tmp_path / "log").read_text()
+    entries = [json.loads(each) for each in text.splitlines()]
+
+    assert "hunter2" not in text
+    given = entries[1]["message"]["params"]["arguments"]
+    assert given["text"] == "kept"
+    assert given["password"] == "[redacted]"
+    assert json.loads(given["more"]) == {"api_key": "[redacted]"}
+    assert entries[2]["text"] == '{"Authorization": [redacted]'
+
+
+def test_the_record_of_a_long_line_is_its_beginning(tmp_path: Path) -> None:
+    record = Traffic(str(tmp_path / "log"))
+    tracemalloc.start()
+    try:
+        record.note("in", b'{"token": "hunter2", "x": "')
+        for _ in range(300):
+            record.note("in", b"x" * 65536)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    record.note("in", b'"}\n' + line(request(1, "ping")))
+    os.close(record._file)
+    long, ping = [json.loads(each) for each in (tmp_path / "log").read_text().splitlines()]
+
+    assert peak < 1_000_000
+    assert (long["cut"], long["bytes"]) == (True, 27 + 300 * 65536 + 2)
+    assert long["text"].startswith('{"token": [redacted], "x": "xxx')
+    assert len(long["text"]) < 5000
+    assert ping["message"] == request(1, "ping")
 
 
 def test_the_end_of_a_process_is_recorded(program: Start, bridge: Start, tmp_path: Path) -> None:
