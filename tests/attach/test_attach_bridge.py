@@ -20,6 +20,8 @@ from tests.attach.living import BRIDGE, PROGRAM, STAY
 from tests.runtime.process import HANDSHAKE, PATIENCE, line, request, text_of, tool_call
 
 from toolhaft import Server
+from toolhaft.cli import ps as cli_ps
+from toolhaft.runtime.sockets import locked
 from toolhaft_bridge.traffic import Traffic
 
 # Starts the programs of these tests again, under the name of the one before.
@@ -877,6 +879,30 @@ def test_ps_lists_who_is_attached(program: Start, bridge: Start, places: Path) -
     [listed] = json.loads(after)
     assert listed["state"] == "attached"
     assert listed["socket"] == f"{places}/toolhaft/notes.sock"
+
+
+def test_ps_removes_nothing_while_another_makes_its_socket(places: Path) -> None:
+    path = places / "toolhaft" / "young.sock"
+    path.parent.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as young, locked(str(path), 1):
+        young.bind(str(path))
+        said = ps()
+        young.listen()
+
+        assert path.is_socket()
+    assert "young  (its process has ended; not removed: another program has locked" in said
+
+
+def test_ps_sees_who_listens_by_now(places: Path) -> None:
+    path = places / "toolhaft" / "young.sock"
+    path.parent.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as young:
+        young.bind(str(path))
+        young.listen()
+        found = cli_ps._removed(str(path))
+
+    assert found["state"] == "silent"
+    assert path.is_socket()
 
 
 def test_ps_without_anybody() -> None:

@@ -7,7 +7,6 @@ is answered, is told in `toolhaft_bridge.places`.
 
 import asyncio
 import contextlib
-import fcntl
 import logging
 import os
 import socket
@@ -29,7 +28,7 @@ from .endurance import run_to_the_end
 from .guest import Hook, Hooks, Refused, converse
 from .hearing import ManyEars
 from .service import Service
-from .sockets import Taken, UnixSocket
+from .sockets import Taken, UnixSocket, locked
 from .telling import tell
 
 log = logging.getLogger(__name__)
@@ -58,10 +57,9 @@ def unix_socket(path: str, name: str | None) -> UnixSocket:
     Raises:
         OSError: somebody else listens there.
     """
-    directory = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
-        return UnixSocket(path)
+        with locked(path, _PATIENCE):
+            return UnixSocket(path)
     except Taken:
         if name is None:
             raise
@@ -69,8 +67,6 @@ def unix_socket(path: str, name: str | None) -> UnixSocket:
             f"a process is attached as {name!r} already; detach it, or attach this one by another "
             f"name, such as name='{name}-{{pid}}', which has the id of the process in it"
         ) from None
-    finally:
-        os.close(directory)
 
 
 class Host:
