@@ -18,6 +18,7 @@ from tests.http.asgi import Client as HttpClient
 from tests.runtime.process import request, text_of, tool_call
 
 from toolhaft import Accepted, Complete, Context, Depends, Limits, Server, ToolInfo, tool
+from toolhaft.runtime.place import LoopPlace
 from toolhaft.testing import play
 
 
@@ -563,6 +564,34 @@ async def test_a_program_mutates_its_state_beside_its_tools(server: Server) -> N
     life.cancel()
 
     assert used == [[{"result": True}] * 50] * 3
+
+
+async def test_a_cancel_while_a_task_is_made_is_not_lost(elsewhere: Program) -> None:
+    making, may_go_on = threading.Event(), threading.Event()
+    ended: list[str] = []
+
+    def slow_factory(loop: asyncio.AbstractEventLoop, coro: Any, **more: Any) -> Any:
+        making.set()
+        assert may_go_on.wait(10)
+        return asyncio.Task(coro, loop=loop, **more)
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    elsewhere.loop.set_task_factory(slow_factory)
+    task = asyncio.create_task(LoopPlace(elsewhere.loop).run(work))
+    await asyncio.to_thread(making.wait, 10)
+    task.cancel()
+    await asyncio.sleep(0)
+    may_go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 10)
+
+    assert ended == ["cancelled"]
 
 
 # Hooks
