@@ -1,4 +1,4 @@
-"""A notebook that lives in this process: you write in the terminal, a model reads and writes too."""
+"""A notebook that lives in this process: you write in the terminal, a model reads and writes."""
 # Run it, and in another terminal: toolhaft ps. The command for a client: toolhaft attach notebook
 
 import asyncio

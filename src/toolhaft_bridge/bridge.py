@@ -136,10 +136,8 @@ class Bridge:
                 self._changed = False
                 masks = self._register(poll, masks)
             for ready, event in wait():
-                if event & writable:
-                    self._push()
-                elif ready == _OUT:
-                    self._nobody_reads = True
+                if event & writable or ready == _OUT:
+                    self._push(event)
                 else:
                     try:
                         data = read(ready, sizes[ready])
@@ -212,9 +210,12 @@ class Bridge:
         if self._records:
             self._traffic.note("out", data)
 
-    def _push(self) -> None:
+    def _push(self, event: int) -> None:
         """Write what is left, as far as it goes."""
         self._changed = True
+        if not event & select.POLLOUT:  # nobody reads on stdout, and the pipe may be full
+            self._nobody_reads = True
+            return
         if self._to_client is not None:
             try:
                 self._to_client = self._to_client[os.write(_OUT, self._to_client) :] or None

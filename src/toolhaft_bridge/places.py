@@ -125,9 +125,11 @@ def sockets() -> list[tuple[str, str]]:
             names = sorted(os.listdir(directory))
         except OSError:
             continue
-        for name in names:
-            if name.endswith(SUFFIX):
-                found.append((name[: -len(SUFFIX)], os.path.join(directory, name)))
+        found += [
+            (name[: -len(SUFFIX)], os.path.join(directory, name))
+            for name in names
+            if name.endswith(SUFFIX)
+        ]
     return found
 
 

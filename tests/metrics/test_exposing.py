@@ -247,6 +247,7 @@ async def test_too_many_calls_at_once_are_errors_of_the_method() -> None:
 
 async def test_a_stream_too_many_is_an_error_of_the_method() -> None:
     server = Server("small", version="1", limits=Limits(streams=1))
+    server.add_tool(lambda: "here", name="look", description="Look.")
     client = StatelessClient(server.asgi(), "/mcp")
     wanted = {"notifications": {"toolsListChanged": True}}
     first = client.start("subscriptions/listen", id=1, **wanted)

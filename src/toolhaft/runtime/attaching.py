@@ -165,7 +165,9 @@ class Host:
             if self._clients:  # what is to be done after each takes a while, too
                 await asyncio.wait(list(self._clients), timeout=seconds)
             if self._clients:
-                tell(log.warning, "detached, but a stop function has not ended within %g s", seconds)
+                tell(
+                    log.warning, "detached, but a stop function has not ended within %g s", seconds
+                )
             if lifespan is not None:
                 await lifespan.leave()
 
