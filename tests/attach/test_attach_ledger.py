@@ -147,6 +147,18 @@ def test_what_is_cancelled_waits_for_no_answer(kind: str) -> None:
         assert list(ledger.open) == []
 
 
+@pytest.mark.parametrize("method", ["tools/call", "logging/setLevel"])
+def test_an_id_that_is_used_twice_waits_for_two_answers(method: str) -> None:
+    ledger = Ledger()
+    ledger.sent(request(1, method, level="info"))
+    ledger.sent(request(1, "tools/call"))
+    ledger.came(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"in use"}}\n')
+
+    assert list(ledger.open) == [b"1"]
+    ledger.came(b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    assert list(ledger.open) == []
+
+
 def test_a_question_of_the_process_is_no_answer() -> None:
     ledger = Ledger()
     ledger.sent(request(1, "ping"))
