@@ -56,7 +56,14 @@ def check_name(name: str) -> str:
 def name_from(text: str) -> str:
     """A name made of what somebody is called anyway."""
     letters = [letter if letter in _LETTERS else "-" for letter in text]
-    return check_name("-".join(filter(None, "".join(letters).lstrip(".-").split("-"))))
+    name = "-".join(filter(None, "".join(letters).lstrip(".-").split("-")))
+    try:
+        return check_name(name)
+    except ValueError:
+        raise ValueError(
+            f"the server's name, {text!r}, makes no name of a process; give one: "
+            "server.attach(name=…), of ASCII letters and digits"
+        ) from None
 
 
 def directories() -> list[str]:

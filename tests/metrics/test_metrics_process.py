@@ -180,3 +180,16 @@ def test_an_address_is_asked_where_there_are_no_users(monkeypatch: pytest.Monkey
         text_of("127.0.0.1:9", {})
     with pytest.raises(NoMetrics, match="say an address, as in 127"):
         text_of("notes", {})
+
+
+def test_a_proxy_is_not_asked_for_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with served(tmp_path, ADD, "--metrics") as site:
+        found = toolhaft("metrics", f"127.0.0.1:{site.port}", cwd=tmp_path)
+        wrong = toolhaft("metrics", f"http://127.0.0.1:{site.port}/mcp", cwd=tmp_path)
+
+    assert found.returncode == 0, found.stderr
+    assert wrong.returncode == 4
+    assert "leave out the path" in wrong.stderr

@@ -129,18 +129,26 @@ def _headers(given: list[str]) -> dict[str, str]:
 def _fetched(url: str, headers: dict[str, str]) -> str:
     request = urllib.request.Request(url, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as response:
+        with _opener(request.host).open(request, timeout=_SECONDS) as response:
             return str(response.read(_MOST_BYTES).decode("utf-8", "replace"))
     except urllib.error.HTTPError as error:
         with error:
             hint = {
                 401: "; give --header 'Authorization: …'",
                 404: "; was the server run with --metrics?",
+                **dict.fromkeys((400, 405, 406), "; leave out the path, metrics have their own"),
             }.get(error.code, "")
             raise NoMetrics(f"{url} answers with {error.code} {error.reason}{hint}") from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise NoMetrics(f"{url} cannot be reached: {reason}") from None
+
+
+def _opener(host: str) -> urllib.request.OpenerDirector:
+    """A proxy has no way to this machine."""
+    is_here = re.fullmatch(r"(localhost|127(\.\d+){3}|\[::1\])(:\d+)?", host)
+    handlers = [urllib.request.ProxyHandler({})] if is_here else []
+    return urllib.request.build_opener(*handlers)
 
 
 # Reading
