@@ -1,10 +1,8 @@
-"""A notebook that lives in this process: you write in the terminal, a model reads and writes too.
-
-Run it, and in another terminal: toolhaft ps; or give a client the command: toolhaft attach notebook
-"""
+"""A notebook that lives in this process: you write in the terminal, a model reads and writes."""
+# Run it, and in another terminal: toolhaft ps. The command for a client: toolhaft attach notebook
 
 import asyncio
-import sys
+import threading
 
 from toolhaft import Server
 
@@ -27,11 +25,18 @@ async def write(text: str) -> str:
 
 
 async def main() -> None:
-    # Tools run on this loop, so they and the program take turns on `pages`.
-    async with server.attach(run_on=asyncio.get_running_loop()) as attached:
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+    def listen() -> None:  # on a thread that nobody waits for, so that Ctrl-C ends the program
+        with open(0, closefd=False) as terminal:
+            for line in terminal:
+                loop.call_soon_threadsafe(pages.append, line.strip())
+        loop.call_soon_threadsafe(done.set)
+
+    async with server.attach(run_on=loop) as attached:  # tools and program take turns on `pages`
+        threading.Thread(target=listen, daemon=True).start()
         print(f"attached as {attached.name}; write something, Ctrl-D ends", flush=True)
-        while line := await asyncio.to_thread(sys.stdin.readline):
-            pages.append(line.strip())
+        await done.wait()
 
 
 if __name__ == "__main__":

@@ -136,10 +136,11 @@ class Metrics(Mapping[str, Measured]):
         if subject.inner is not None and subject.counter is not None:
             subject.counter.passed(method, subject.inner, seconds, fate)
 
-    def refused(self, method: str, /) -> None:
+    def refused(self, method: str, call: Call | None = None, /) -> None:
         """A request, or what should have been one, was answered with an error before it was a
-        call."""
-        tally = self._tally(method, None)
+        call, or before it could begin."""
+        name = self._known(call) if call is not None and method in ASKING else None
+        tally = self._tally(method, name)
         with self._lock:
             tally.refused += 1
             tally.errors += 1

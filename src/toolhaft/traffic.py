@@ -6,7 +6,6 @@ with one warning, and nothing else.
 
 import logging
 import os
-import re
 import threading
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -15,28 +14,12 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
+from toolhaft_bridge.secrets import REDACTED, Secrets
+
 from .protocol.framing import Frame, TooLong
 
 Direction: TypeAlias = Literal["in", "out"]
 
-# Keys whose values are left out; a key that ends with one of these is one of them, too.
-REDACTED: Final = (
-    "authorization",
-    "token",
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "api_key",
-    "private_key",
-    "access_key",
-    "cookie",
-    "credential",
-    "credentials",
-)
-# A field of the protocol, which is no secret.
-_HARMLESS: Final = frozenset({"progresstoken"})
-_LEFT_OUT: Final = "[redacted]"
 _LONGEST_LINE: Final = 65536
 _LONGEST_TEXT: Final = 4096
 _MODE: Final = 0o600
@@ -70,8 +53,13 @@ class TrafficLog:
         if longest < 256:
             raise ValueError(f"longest={longest}: a line has at least 256 bytes")
         self.path = None if path is None else os.fspath(path)
-        self._endings = tuple(_plain(key) for key in redact)
-        self._secrets = _secrets_in_text(self._endings)
+        self._secrets = Secrets(
+            redact,
+            decode=msgspec.json.decode,
+            encode=lambda value: msgspec.json.encode(value).decode(),
+            unfit=_UNFIT,
+            longest=longest,
+        )
         self._longest = longest
         self._descriptor: int | None = None
         self._write: Callable[[bytes], None] = self._to_logger
@@ -136,7 +124,7 @@ class TrafficLog:
         if isinstance(frame, TooLong):
             return _encoded({**entry, "text": self._text(frame.head), "cut": True})
         try:
-            message = self._clean(msgspec.json.decode(frame))
+            message = self._secrets.cleaned(msgspec.json.decode(frame))
             if isinstance(message, dict):
                 fields = cast(dict[str, Any], message)
                 entry |= {key: fields[key] for key in ("id", "method") if _is_short(fields, key)}
@@ -154,37 +142,7 @@ class TrafficLog:
         """What is no JSON, as text, as far as it is worth keeping."""
         room = min(_LONGEST_TEXT, (self._longest - 200) // 6)
         text = data[:room].decode("utf-8", "backslashreplace")[:room]
-        return self._secrets.sub(rf"\1{_LEFT_OUT}", text)
-
-    def _clean(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            fields = cast(dict[str, Any], value)
-            return {
-                key: _LEFT_OUT if self._is_secret(key) else self._clean(each)
-                for key, each in fields.items()
-            }
-        if isinstance(value, list):
-            return [self._clean(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
-        if isinstance(value, str) and value[:1] in ("{", "["):
-            return self._clean_text(value)
-        return value
-
-    def _clean_text(self, text: str) -> str:
-        """A string may be JSON itself: the text of a result often is."""
-        try:
-            value = msgspec.json.decode(text)
-        except _UNFIT:
-            return self._secrets.sub(rf"\1{_LEFT_OUT}", text)
-        cleaned = self._clean(value)
-        return text if cleaned == value else _encoded(cleaned).decode().rstrip()
-
-    def _is_secret(self, key: str) -> bool:
-        plain = _plain(key)
-        return plain.endswith(self._endings) and plain not in _HARMLESS
-
-
-def _plain(key: str) -> str:
-    return key.lower().replace("_", "").replace("-", "")
+        return self._secrets.cleaned_text(text)
 
 
 def _is_short(fields: dict[str, Any], key: str) -> bool:
@@ -194,10 +152,3 @@ def _is_short(fields: dict[str, Any], key: str) -> bool:
 
 def _encoded(value: Any) -> bytes:
     return msgspec.json.encode(value) + b"\n"
-
-
-def _secrets_in_text(endings: tuple[str, ...]) -> re.Pattern[str]:
-    """A key and its value, in what is no JSON or not all of it."""
-    keys = "|".join("[_-]?".join(map(re.escape, ending)) for ending in endings)
-    value = r'"(?:[^"\\]|\\.)*"?|[^\s,;&}\]"]+(?: [^\s,;&}\]"]+)?'
-    return re.compile(rf'(?i)((?:{keys})["\']?\s{{0,9}}[:=]\s{{0,9}})(?:{value})')

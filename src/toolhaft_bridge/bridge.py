@@ -14,7 +14,16 @@ import sys
 import time
 
 from .ledger import Ledger
-from .places import NotAttached, Refused, ask, attached_now, connect, path_of, read_line
+from .places import (
+    NotAttached,
+    Refused,
+    answer,
+    attached_now,
+    connect,
+    paths_of,
+    read_line,
+    say,
+)
 
 DONE = 0
 WRONG = 2
@@ -30,6 +39,8 @@ _RETURN = 10.0
 _OFTEN = 0.05
 # How long a process may take to begin a session that it knows from us.
 _PATIENCE = 10.0
+# After this time without an answer somebody should know.
+_SLOW = 3.0
 
 
 class Silent:
@@ -67,11 +78,16 @@ class Bridge:
         self._ledger = Ledger()
         self._wire = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._welcome = b""
+        # How the last attempt to reach it ended.
+        self._was_there = False
+        self._why = ""
         # What could not be written yet.
         self._to_process: memoryview | None = None
         self._to_client: memoryview | None = None
         self._client_ended = False
         self._nobody_reads = False
+        # Can it be told that nobody reads, before there is something to write?
+        self._is_watched = False
         # Who is listened to depends on these.
         self._changed = True
 
@@ -82,8 +98,8 @@ class Bridge:
     def run(self) -> int:
         """Until the client or the process has ended; the result is an exit status."""
         try:
-            for descriptor in (_IN, _OUT):
-                _never_block(descriptor)
+            _never_block(_IN)
+            self._is_watched = _never_block(_OUT)
         except OSError:
             return _failed(
                 WRONG, "stdin and stdout must be open: they are how a client talks to us"
@@ -120,8 +136,8 @@ class Bridge:
                 self._changed = False
                 masks = self._register(poll, masks)
             for ready, event in wait():
-                if event & writable:
-                    self._push()
+                if event & writable or ready == _OUT:
+                    self._push(event)
                 else:
                     try:
                         data = read(ready, sizes[ready])
@@ -149,10 +165,12 @@ class Bridge:
             process: (select.POLLIN if self._to_client is None else 0)
             | (0 if self._to_process is None else select.POLLOUT),
         }
+        if not before and self._is_watched:
+            poll.register(_OUT, 0)  # that nobody reads any more is told anyway
         for descriptor, mask in masks.items():
             if mask == before.get(descriptor, 0):
                 continue
-            if mask:
+            if mask or (descriptor == _OUT and self._is_watched):
                 poll.register(descriptor, mask)
             else:
                 poll.unregister(descriptor)
@@ -192,9 +210,12 @@ class Bridge:
         if self._records:
             self._traffic.note("out", data)
 
-    def _push(self) -> None:
+    def _push(self, event: int) -> None:
         """Write what is left, as far as it goes."""
         self._changed = True
+        if not event & select.POLLOUT:  # nobody reads on stdout, and the pipe may be full
+            self._nobody_reads = True
+            return
         if self._to_client is not None:
             try:
                 self._to_client = self._to_client[os.write(_OUT, self._to_client) :] or None
@@ -225,28 +246,57 @@ class Bridge:
         """Look for the process for so long. Is it there?"""
         deadline = time.monotonic() + seconds
         while True:
-            path = self._path if self._name is None else path_of(self._name)
-            if path is not None and self._try(path):
-                return True
+            for path in [self._path or ""] if self._name is None else paths_of(self._name):
+                if self._try(path):
+                    return True
             left = deadline - time.monotonic()
             if left <= 0 or _hung_up(min(_OFTEN, left)):
                 return False
 
     def _try(self, path: str) -> bool:
+        self._wire.close()
+        self._was_there = False
         try:
-            self._wire.close()
             self._wire = connect(path)
-            self._welcome = ask(self._wire, "serve", **self._hooks)
-        except OSError:  # nobody is there any more, or not yet
+            self._was_there = True
+            say(self._wire, "serve", **self._hooks)
+            self._await_welcome()
+            self._welcome = answer(self._wire)
+        except OSError as error:  # nobody is there any more, or not yet
+            known = isinstance(error, FileNotFoundError | ConnectionError)
+            self._why = "" if known else f": {error.strerror or error}"
             return False
         self._traffic.event(f"connected to {self._who}")
         self._wire.setblocking(False)
         return True
 
+    def _await_welcome(self) -> None:
+        """Until the process says something, which it does when `init` is done. That may take long,
+        but nobody waits for it without knowing, nor when the client has left.
+
+        Raises:
+            NotAttached: the client has.
+        """
+        poll = select.poll()
+        poll.register(self._wire.fileno(), select.POLLIN)
+        if poll.poll(_SLOW * 1000):
+            return
+        complain(f"the process {self._who} is there, but does not answer; waiting for it")
+        if self._is_watched:
+            poll.register(_OUT, 0)
+        while True:
+            ready = dict(poll.poll(_OFTEN * 1000))
+            if self._wire.fileno() in ready:
+                return
+            if ready or _hung_up(0):
+                raise NotAttached(f"the process {self._who} has not answered")
+
     def _nobody(self) -> str:
         seconds = f" within {self._wait:g} s" if self._wait else ""
+        if self._was_there:
+            return f"the process {self._who} hung up without an answer{seconds}; see its log"
         if self._name is None:
-            return f"no process is attached at {self._path}{seconds}"
+            return f"no process is attached at {self._path}{seconds}{self._why}"
         return f"no process named {self._name!r} is attached{seconds}; {attached_now()}"
 
     def _resume(self) -> bool:
@@ -272,11 +322,11 @@ class Bridge:
         wait = _RETURN if self._wait is None else self._wait
         if wait:
             during = f" during {len(lost)} call{'s' * (len(lost) > 1)}" if lost else ""
-            _complain(f"{words}{during}; waiting {wait:g} s for it to come back")
+            complain(f"{words}{during}; waiting {wait:g} s for it to come back")
         self._to_process = None
         if not wait or not self._connect(wait) or not self._begin_anew():
             raise _Lost(f"{words}, and has not come back" if wait else words)
-        _complain(f"the process {self._who}{self._pid()} is back")
+        complain(f"the process {self._who}{self._pid()} is back")
         return True
 
     def _begin_anew(self) -> bool:
@@ -284,16 +334,16 @@ class Bridge:
         ledger = self._ledger
         self._wire.settimeout(_PATIENCE)
         try:
-            for id_, line in ledger.session():
-                self._wire.sendall(line.rstrip(b"\n") + b"\n")
+            for id_, said in ledger.session():
+                self._wire.sendall(said.rstrip(b"\n") + b"\n")
                 while id_ is not None:
-                    answer = read_line(self._wire)
-                    if answer.startswith(b'{"jsonrpc":"2.0","id":%b,' % id_):
+                    line = read_line(self._wire)
+                    if line.startswith(b'{"jsonrpc":"2.0","id":%b,' % id_):
                         break
                 else:
                     continue
                 if ledger.initialize is not None and id_ == ledger.initialize[0]:
-                    self._check(answer)
+                    self._check(line)
             if ledger.unended:
                 self._wire.sendall(ledger.unended)
         except OSError:
@@ -301,12 +351,12 @@ class Bridge:
         self._wire.setblocking(False)
         return True
 
-    def _check(self, answer: bytes) -> None:
+    def _check(self, greeting: bytes) -> None:
         """A client cannot be told of another revision; but that lists have changed, it can."""
         from .messages import promises  # noqa: PLC0415
 
         before, lists = promises(self._ledger.greeting or b"")
-        now, _ = promises(answer)
+        now, _ = promises(greeting)
         if now != before:
             raise _Lost(
                 f"the process {self._who} is back, and speaks revision {now} instead of {before}"
@@ -362,11 +412,13 @@ class _Lost(Exception):
     """The process has ended and is not there again."""
 
 
-def _never_block(descriptor: int) -> None:
-    """A terminal shares its description with stderr, which must stay as it is."""
+def _never_block(descriptor: int) -> bool:
+    """A terminal shares its description with stderr, which must stay as it is. Is it a pipe?"""
     mode = os.fstat(descriptor).st_mode
-    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+    is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    if is_pipe:
         os.set_blocking(descriptor, False)
+    return is_pipe
 
 
 def _hung_up(seconds: float) -> bool:
@@ -383,12 +435,13 @@ def _quoted(words: str) -> bytes:
     return quoted(words)
 
 
-def _complain(words: str) -> None:
+def complain(words: str) -> None:
+    """Tell it to whoever looks at stderr."""
     sys.stderr.write(f"toolhaft: {words}\n")
     sys.stderr.flush()
 
 
 def _failed(status: int, words: str) -> int:
     """Say why; the result is the status."""
-    _complain(words)
+    complain(words)
     return status

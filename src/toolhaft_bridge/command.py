@@ -7,7 +7,7 @@ import os
 import sys
 
 from .bridge import WRONG, Bridge, Silent
-from .places import check_name
+from .places import check_name, check_path
 
 _TEXTS = ("--socket", "--init", "--stop", "--log")
 _INTERRUPTED = 130
@@ -50,11 +50,13 @@ def _bridge(words: list[str]) -> Bridge:
     for option in ("--init", "--stop"):
         if option in given and not _is_reference(given[option]):
             raise _Wrong(f"{option}: {given[option]!r} is not MODULE:FUNCTION")
-    if name is not None:
-        try:
+    try:
+        if name is not None:
             check_name(name)
-        except ValueError as error:
-            raise _Wrong(str(error)) from None
+        elif path is not None:
+            check_path(path)
+    except ValueError as error:
+        raise _Wrong(str(error)) from None
     return Bridge(
         name=name,
         path=path,
@@ -72,7 +74,7 @@ def _read(words: list[str]) -> tuple[dict[str, str], float | None]:
     while left:
         word, equals, value = left.pop(0).partition("=")
         if word == "--wait":
-            if not equals and left and _seconds(left[0]) is not None:
+            if not equals and left and _is_number(left[0]):
                 value = left.pop(0)
             wait = _seconds(value) if value else _EVER
             if wait is None:
@@ -94,6 +96,10 @@ def _seconds(text: str) -> float | None:
     except ValueError:
         return None
     return seconds if 0 <= seconds < _EVER else None
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-+")[:1].isdigit()
 
 
 def _is_reference(text: str) -> bool:

@@ -33,8 +33,9 @@ class Ledger:
     """Keeps the books of one client."""
 
     def __init__(self) -> None:
-        # The ids of requests without an answer, as they are written in JSON.
-        self.open: dict[bytes, None] = {}
+        # The ids of requests without an answer, as they are written in JSON, and how many of each:
+        # one that is in use is refused, and the first with it still waits.
+        self.open: dict[bytes, int] = {}
         self.opaque = False
         # The line that the client has not ended yet; None if it is too long to be kept.
         self.unended: bytearray | None = bytearray()
@@ -61,7 +62,7 @@ class Ledger:
         if data.startswith(_START) and not unended and data.find(b"\n") == len(data) - 1:
             id_, mark, _ = data[_STARTED:_EDGE].partition(b',"method":"tools/call"')
             if mark and id_.isdigit() and self._is_quick and id_[:1] != b"0":
-                self.open[id_] = None
+                self.open[id_] = self.open.get(id_, 0) + 1
                 return
         self._sent(data)
 
@@ -109,7 +110,7 @@ class Ledger:
         """Of a line that is too long, the head may tell."""
         found = _id_at_start(head)
         if found is not None and found[1].startswith(b'"method":'):
-            self.open[found[0]] = None
+            self.open[found[0]] = self.open.get(found[0], 0) + 1
 
     def _sent_line(self, line: Line) -> None:
         found = _request_of(line)
@@ -118,24 +119,28 @@ class Ledger:
                 self._sent_unusual(line)
             return
         id_, method = found
-        self.open[id_] = None
         if not method.startswith(b"tools/call") and method.startswith(_REMEMBERED):
             self._sent_unusual(line)
+        else:
+            self.open[id_] = self.open.get(id_, 0) + 1
 
     def _sent_unusual(self, line: Line) -> None:
         """A line that has to be understood."""
-        from .messages import messages_of, params_of, written  # noqa: PLC0415
+        from .messages import compact, messages_of, params_of, written  # noqa: PLC0415
 
+        # What else is in a batch is not to be said again.
+        is_batch = line.lstrip()[:1] == b"["
         for message in messages_of(line):
             method, params = message.get("method"), params_of(message)
             id_ = written(message.get("id"))
             if id_ is not None and isinstance(method, str):
-                self.open[id_] = None
-                self._remember(method, params.get("uri"), (id_, line))
+                self.open[id_] = self.open.get(id_, 0) + 1
+                said = compact(message) if is_batch else line
+                self._remember(method, params.get("uri"), (id_, said))
             elif method == "notifications/cancelled":
-                self.open.pop(written(params.get("requestId")) or b"", None)
+                self._close(written(params.get("requestId")) or b"")
             elif method in ("notifications/initialized", "initialized"):
-                self.initialized = line
+                self.initialized = compact(message) if is_batch else line
 
     def _remember(self, method: str, uri: object, request: tuple[bytes, Line]) -> None:
         if method == "initialize":
@@ -154,9 +159,14 @@ class Ledger:
         if self._is_quick and data.startswith(_START) and data.find(b"\n") == len(data) - 1:
             id_, mark, _ = data[_STARTED:_EDGE].partition(b',"result":')
             if mark and id_.isdigit() and not self._head:
-                self.open.pop(id_, None)
+                self._close(id_)
                 return
         self._came(data)
+
+    def _close(self, id_: bytes) -> None:
+        count = self.open.pop(id_, 0)
+        if count > 1:
+            self.open[id_] = count - 1
 
     def _came(self, data: bytes) -> None:
         if self.opaque:
@@ -184,7 +194,7 @@ class Ledger:
         if found is not None:
             id_, rest = found
             if not rest.startswith(b'"method"'):
-                self.open.pop(id_, None)
+                self._close(id_)
                 if self.greeting is None and self.initialize is not None:
                     self._greeted(id_, line)
         elif not line.startswith(_NOTICE) and line.strip():
@@ -200,7 +210,7 @@ class Ledger:
 
         for message in messages_of(line):
             if "method" not in message:
-                self.open.pop(written(message.get("id")) or b"", None)
+                self._close(written(message.get("id")) or b"")
 
     # After the end of a process
 

@@ -39,6 +39,11 @@ def quoted(text: str) -> bytes:
     return json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")
 
 
+def compact(message: Message) -> bytes:
+    """A message by itself, on a line. What is ASCII has no letters that could not be written."""
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
 def promises(greeting: bytes) -> tuple[object, list[str]]:
     """Of an answer to `initialize`: the revision, and the lists whose changes will be told."""
     [answer] = messages_of(greeting) or [{}]

@@ -10,6 +10,7 @@ hangs up, or an object without `error`. What follows depends on what was asked:
 
     serve   {"toolhaft": 1, "name": …, "pid": …}, and then MCP as on stdin and stdout
     info    what `toolhaft ps` shows, and the end of the connection
+    metrics what `toolhaft metrics` shows, as `text`, and the end of the connection
 
 Whoever adds something to ask for adds it to the table in `toolhaft.runtime.attaching`.
 """
@@ -55,7 +56,14 @@ def check_name(name: str) -> str:
 def name_from(text: str) -> str:
     """A name made of what somebody is called anyway."""
     letters = [letter if letter in _LETTERS else "-" for letter in text]
-    return check_name("-".join(filter(None, "".join(letters).lstrip(".-").split("-"))))
+    name = "-".join(filter(None, "".join(letters).lstrip(".-").split("-")))
+    try:
+        return check_name(name)
+    except ValueError:
+        raise ValueError(
+            f"the server's name, {text!r}, makes no name of a process; give one: "
+            "server.attach(name=…), of ASCII letters and digits"
+        ) from None
 
 
 def directories(environment: dict[str, str] | None = None) -> list[str]:
@@ -121,23 +129,27 @@ def check_path(path: str) -> str:
 
 
 def sockets() -> list[tuple[str, str]]:
-    """The names that are taken, and their paths. Some may belong to nobody any more."""
-    found: dict[str, str] = {}
+    """The names that are taken, and their paths. Some may belong to nobody any more, and one name
+    may have been taken in several directories."""
+    found: list[tuple[str, str]] = []
     for directory in directories():
         try:
             check_directory(directory)
             names = sorted(os.listdir(directory))
         except OSError:
             continue
-        for name in names:
-            if name.endswith(SUFFIX):
-                found.setdefault(name[: -len(SUFFIX)], os.path.join(directory, name))
-    return list(found.items())
+        found += [
+            (name[: -len(SUFFIX)], os.path.join(directory, name))
+            for name in names
+            if name.endswith(SUFFIX)
+        ]
+    return found
 
 
-def path_of(name: str) -> str | None:
-    """Where a process of this name is, if anywhere."""
-    return dict(sockets()).get(name)
+def paths_of(name: str) -> list[str]:
+    """Where a process of this name may be, the best place first. It need not be at the first: there
+    may lie what another one left behind."""
+    return [path for each, path in sockets() if each == name]
 
 
 def connect(path: str, seconds: float | None = None) -> _socket.socket:
@@ -179,9 +191,28 @@ def ask(wire: _socket.socket, what: str, **more: str | None) -> bytes:
         Refused: the answer is no.
         OSError: the process has gone.
     """
+    say(wire, what, **more)
+    return answer(wire)
+
+
+def say(wire: _socket.socket, what: str, **more: str | None) -> None:
+    """Say what is wanted.
+
+    Raises:
+        OSError: the process has gone.
+    """
     members = {"ask": what, **{name: value for name, value in more.items() if value is not None}}
     words = "".join(f',"{name}":"{value}"' for name, value in members.items())
     wire.sendall(f'{{"toolhaft":{VERSION}{words}}}\n'.encode())
+
+
+def answer(wire: _socket.socket) -> bytes:
+    """The line that answers.
+
+    Raises:
+        Refused: it says no.
+        OSError: the process has gone.
+    """
     line = read_line(wire)
     if b'"error"' in line:
         from .messages import error_in  # noqa: PLC0415
@@ -209,11 +240,25 @@ def read_line(wire: _socket.socket) -> bytes:
 
 def attached_now() -> str:
     """Who is there, for a person who looked for somebody else."""
-    alive: list[str] = []
+    alive: dict[str, None] = {}
     for name, path in sockets():
         try:
             connect(path, 1.0).close()
         except (OSError, NotAttached):
             continue
-        alive.append(name)
-    return f"attached now: {', '.join(alive)}" if alive else "no process is attached now"
+        alive[name] = None
+    found = f"attached now: {', '.join(alive)}" if alive else "no process is attached now"
+    return "; ".join([found, *_unfit()])
+
+
+def _unfit() -> list[str]:
+    """Directories in which nobody is looked for, and why."""
+    told: list[str] = []
+    for directory in directories():
+        try:
+            check_directory(directory)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            told.append(str(error))
+    return told

@@ -3,14 +3,36 @@
     {"time": "2026-11-16T09:04:00.123Z", "pid": 71, "direction": "in", "message": {…}}
 
 `in` is what the client sent and `out` what it got. A line that is no JSON stands as `text`, and
-what happened to the bridge itself as `event`.
+what happened to the bridge itself as `event`. Of a line that is too long there is the beginning,
+`cut`, and how many `bytes` it had. Secrets are left out.
+
+It never gets in the way: a file that cannot be written any more ends the record, not the bridge.
 """
 
 import json
 import os
 import time
 
-from .bridge import Silent
+from .bridge import Silent, complain
+from .secrets import REDACTED, Secrets
+
+# A longer line is not understood.
+_LONGEST = 65536
+# What is kept of one that is not.
+_LONGEST_TEXT = 4096
+_UNFIT = (ValueError, RecursionError)
+
+
+class _Line:
+    """What has come of a line, as far as it is kept."""
+
+    def __init__(self) -> None:
+        self.head = bytearray()
+        self.size = 0
+
+    def add(self, data: bytes) -> None:
+        self.size += len(data)
+        self.head += data[: max(0, _LONGEST - len(self.head))]
 
 
 class Traffic(Silent):
@@ -19,37 +41,57 @@ class Traffic(Silent):
     def __init__(self, path: str) -> None:
         """Raises OSError if the file cannot be written."""
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._unended = {"in": b"", "out": b""}
+        self._unended = {"in": _Line(), "out": _Line()}
+        self._secrets = Secrets(
+            REDACTED, decode=json.loads, encode=json.dumps, unfit=_UNFIT, longest=_LONGEST
+        )
+        self._is_on = True
 
     def note(self, direction: str, data: bytes) -> None:
         """The client has sent something, or has got it."""
-        *lines, last = (self._unended[direction] + data).split(b"\n")
-        self._unended[direction] = last
-        for line in lines:
-            self._message(direction, line)
+        if not self._is_on:
+            return
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            self._unended[direction].add(data[start:end])
+            self.end(direction)
+            start = end + 1
+        self._unended[direction].add(data[start:])
 
     def end(self, direction: str) -> None:
-        """Nothing more comes from there."""
-        last, self._unended[direction] = self._unended[direction], b""
-        self._message(direction, last)
+        """Nothing more comes of this line."""
+        line, self._unended[direction] = self._unended[direction], _Line()
+        if line.head.strip():
+            self._write(f'"direction": "{direction}", {self._told(line)}')
 
     def event(self, words: str) -> None:
         """Something has happened to the bridge."""
         self._write(f'"event": {json.dumps(words)}')
 
-    def _message(self, direction: str, line: bytes) -> None:
-        if not line.strip():
-            return
-        text = line.decode("utf-8", "backslashreplace").strip()
+    def _told(self, line: _Line) -> str:
+        text = line.head.decode("utf-8", "backslashreplace").strip()
+        if line.size > len(line.head):
+            return f'"text": {self._text(text)}, "cut": true, "bytes": {line.size}'
         try:
-            json.loads(text)
-            message = f'"message": {text}'
-        except (ValueError, RecursionError):
-            message = f'"text": {json.dumps(text, ensure_ascii=False)}'
-        self._write(f'"direction": "{direction}", {message}')
+            message = json.loads(text)
+            cleaned = self._secrets.cleaned(message)
+            return f'"message": {text if cleaned == message else json.dumps(cleaned)}'
+        except _UNFIT:
+            return f'"text": {self._text(text)}'
+
+    def _text(self, text: str) -> str:
+        return json.dumps(self._secrets.cleaned_text(text[:_LONGEST_TEXT]), ensure_ascii=False)
 
     def _write(self, members: str) -> None:
+        if not self._is_on:
+            return
         now = time.time()
         when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
         head = f'{{"time": "{when}.{int(now * 1000) % 1000:03}Z", "pid": {os.getpid()}, '
-        os.write(self._file, f"{head}{members}}}\n".encode())
+        line = f"{head}{members}}}\n".encode()
+        try:
+            if os.write(self._file, line) < len(line):
+                raise OSError("it takes no more")
+        except OSError as error:
+            self._is_on = False
+            complain(f"the log ends: {error.strerror or error}")

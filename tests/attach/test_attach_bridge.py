@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from tests.attach.living import BRIDGE, PROGRAM, STAY
 from tests.runtime.process import HANDSHAKE, PATIENCE, line, request, text_of, tool_call
 
 from toolhaft import Server
+from toolhaft.cli import ps as cli_ps
+from toolhaft.runtime.sockets import locked
+from toolhaft_bridge.traffic import Traffic
 
 # Starts the programs of these tests again, under the name of the one before.
 AGAIN = """
@@ -87,6 +91,9 @@ def test_a_bridge_loads_nothing_that_is_slow(program: Start) -> None:
         (["a", "--wat"], "does not understand '--wat'"),
         (["a/b"], "cannot be the name of a process"),
         (["a", "--wait=soon"], "'soon' is no number of seconds"),
+        (["a", "--wait", "-1"], "'-1' is no number of seconds"),
+        (["--socket", "/tmp/" + "y" * 200], "the path of a socket has less than"),
+        (["--socket", "/dev/null/x"], "no process is attached at /dev/null/x: Not a directory"),
         (["a", "--wait=-1"], "'-1' is no number of seconds"),
         (["a", "--init", "x"], "'x' is not MODULE:FUNCTION"),
         (["a", "--stop", 'x:"y"'], "is not MODULE:FUNCTION"),
@@ -126,6 +133,38 @@ def test_whoever_is_not_there_is_told_who_is(program: Start, places: Path) -> No
     }
 
 
+def left_behind(path: Path) -> None:
+    """The socket of a process that was killed."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as stale:
+        stale.bind(str(path))
+        stale.listen()
+
+
+def test_what_was_left_behind_does_not_hide_who_lives(
+    program: Start, bridge: Start, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(places / "nowhere"))
+    program(STAY)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(places))
+    left_behind(places / "toolhaft" / "notes.sock")
+
+    assert text_of(bridge("notes").ask_tool(1, "write", text="a")) == "1"
+    assert command("metrics", "notes").returncode == 0
+    states = [each["state"] for each in json.loads(ps("--json")) if each["name"] == "notes"]
+    assert states == ["stale", "attached"]
+
+
+def test_a_directory_that_is_open_to_others_is_named(program: Start, places: Path) -> None:
+    program(STAY)
+    (places / "toolhaft").chmod(0o755)
+    done = run("notes")
+    (places / "toolhaft").chmod(0o700)
+
+    assert done.returncode == 2
+    assert f"run: chmod 700 {places}/toolhaft" in done.stderr.decode()
+
+
 def test_a_bridge_waits_for_its_process(program: Start, bridge: Start) -> None:
     """E-58."""
     early = bridge("notes", "--wait", opened=False)
@@ -137,6 +176,37 @@ def test_a_bridge_waits_for_its_process(program: Start, bridge: Start) -> None:
     assert early.end() == 0
     assert early.stderr == ""
     living.signal(signal.SIGKILL)
+
+
+def test_a_process_that_hangs_up_is_no_process_that_is_not_there(
+    bridge: Start, places: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(places / "x"))
+        listener.listen()
+        listener.settimeout(PATIENCE)
+        client = bridge("--socket", str(places / "x"), opened=False)
+        wire, _ = listener.accept()
+        assert wire.recv(1000).startswith(b'{"toolhaft":1,"ask":"serve"')
+        wire.close()
+
+        assert client.ends() == 2
+    assert f"the process at {places}/x hung up without an answer; see its log" in client.stderr
+
+
+def test_a_process_that_does_not_answer_is_told(program: Start, bridge: Start) -> None:
+    living = program(STAY)
+    living.signal(signal.SIGSTOP)
+    patient = bridge("notes", opened=False)
+    patient.send(*HANDSHAKE)
+    hasty = bridge("notes", opened=False)
+    hasty.close_input()
+    patient.hears("the process 'notes' is there, but does not answer; waiting for it")
+
+    assert hasty.ends() == 2
+    assert "the process 'notes' has not answered" in hasty.stderr
+    living.signal(signal.SIGCONT)
+    assert "result" in patient.answer("init")
 
 
 def test_a_bridge_stops_waiting_when_its_client_leaves(bridge: Start) -> None:
@@ -269,6 +339,48 @@ def test_a_client_that_does_not_read_is_waited_for_in_bounded_memory(
     assert before[0] < 40_000_000
     assert before[1] < 150_000_000
     assert client.memory() < 50_000_000
+
+
+def test_a_reader_may_leave_while_there_is_more(program: Start, bridge: Start) -> None:
+    program("""
+        @server.tool
+        async def much() -> str:
+            return "x" * 1_000_000
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes", opened=False, reading=False)
+    client.send(*HANDSHAKE, *(tool_call(n, "much") for n in range(3)))
+    until(lambda: _unread(client._popen.stdout) == 65536)
+    client.close_output()
+
+    assert client.ends() == 0
+    assert client.stderr == ""
+
+
+def test_a_client_that_is_gone_takes_its_call_along(program: Start, bridge: Start) -> None:
+    living = program("""
+        @server.tool
+        async def wait() -> None:
+            say("waiting")
+            try:
+                await asyncio.sleep(60)
+            finally:
+                say("waited")
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes", opened=False, reading=False)
+    client.send(*HANDSHAKE, tool_call(1, "wait"))
+    assert b"result" in client._popen.stdout.readline()  # type: ignore[union-attr]
+    living.hears("waiting")
+    client.close_input()
+    client.close_output()
+
+    assert client.ends() == 0
+    living.hears("waited")
 
 
 def test_a_process_that_does_not_read_is_waited_for_in_bounded_memory(
@@ -671,6 +783,52 @@ def test_all_messages_are_recorded(
     assert [each.get("result") for each in out] == [None, {}]
 
 
+def test_a_log_that_takes_no_more_ends_and_nothing_else(program: Start) -> None:
+    program(STAY)
+    done = run("notes", "--log", "/dev/full", data=line(request(1, "ping")))
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["result"] == {}
+    assert done.stderr == b"toolhaft: the log ends: No space left on device\n"
+
+
+def test_secrets_are_not_recorded(program: Start, tmp_path: Path) -> None:
+    program(STAY)
+    call = tool_call(1, "write", text="kept", password="hunter2", more='{"api_key": "hunter2"}')
+    broken = b'{"Authorization": "Bearer hunter2"\n'
+    run("notes", "--log", str(tmp_path / "log"), data=line(call) + broken)
+    text = (tmp_path / "log").read_text()
+    entries = [json.loads(each) for each in text.splitlines()]
+
+    assert "hunter2" not in text
+    given = entries[1]["message"]["params"]["arguments"]
+    assert given["text"] == "kept"
+    assert given["password"] == "[redacted]"
+    assert json.loads(given["more"]) == {"api_key": "[redacted]"}
+    assert entries[2]["text"] == '{"Authorization": [redacted]'
+
+
+def test_the_record_of_a_long_line_is_its_beginning(tmp_path: Path) -> None:
+    record = Traffic(str(tmp_path / "log"))
+    tracemalloc.start()
+    try:
+        record.note("in", b'{"token": "hunter2", "x": "')
+        for _ in range(300):
+            record.note("in", b"x" * 65536)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    record.note("in", b'"}\n' + line(request(1, "ping")))
+    os.close(record._file)
+    long, ping = [json.loads(each) for each in (tmp_path / "log").read_text().splitlines()]
+
+    assert peak < 1_000_000
+    assert (long["cut"], long["bytes"]) == (True, 27 + 300 * 65536 + 2)
+    assert long["text"].startswith('{"token": [redacted], "x": "xxx')
+    assert len(long["text"]) < 5000
+    assert ping["message"] == request(1, "ping")
+
+
 def test_the_end_of_a_process_is_recorded(program: Start, bridge: Start, tmp_path: Path) -> None:
     living = program(STAY)
     client = bridge("notes", "--log", "log", "--wait=0")
@@ -723,6 +881,30 @@ def test_ps_lists_who_is_attached(program: Start, bridge: Start, places: Path) -
     assert listed["socket"] == f"{places}/toolhaft/notes.sock"
 
 
+def test_ps_removes_nothing_while_another_makes_its_socket(places: Path) -> None:
+    path = places / "toolhaft" / "young.sock"
+    path.parent.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as young, locked(str(path), 1):
+        young.bind(str(path))
+        said = ps()
+        young.listen()
+
+        assert path.is_socket()
+    assert "young  (its process has ended; not removed: another program has locked" in said
+
+
+def test_ps_sees_who_listens_by_now(places: Path) -> None:
+    path = places / "toolhaft" / "young.sock"
+    path.parent.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as young:
+        young.bind(str(path))
+        young.listen()
+        found = cli_ps._removed(str(path))
+
+    assert found["state"] == "silent"
+    assert path.is_socket()
+
+
 def test_ps_without_anybody() -> None:
     assert ps() == "no process is attached; server.attach() in a process of yours does it\n"
     assert json.loads(ps("--json")) == []
@@ -761,6 +943,16 @@ def test_metrics_of_a_name_that_nobody_has() -> None:
     assert done.returncode == 4
     assert done.stdout == ""
     assert "no process named 'there' is attached; attached now: here." in done.stderr
+
+
+@pytest.mark.parametrize("name", ["gone", "my.app"])
+def test_metrics_of_a_process_that_has_ended(places: Path, name: str) -> None:
+    left_behind(places / "toolhaft" / "gone.sock")
+    with Server("s").attach("here"):
+        done = command("metrics", name)
+
+    assert done.returncode == 4
+    assert f"no process named '{name}' is attached; attached now: here." in done.stderr
 
 
 def test_nothing_of_a_client_reaches_another(dial: Dial) -> None:

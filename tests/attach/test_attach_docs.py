@@ -88,6 +88,15 @@ def test_the_living_notebook(run: Any, bridge: Start) -> None:
     assert notebook.stderr == ""
 
 
+def test_the_living_notebook_ends_with_an_interrupt(run: Any) -> None:
+    notebook = run("examples/living_notebook.py")
+    notebook.wire.wait_for(lambda: b"attached as notebook" in notebook.wire.data, "the start")
+    notebook.signal(signal.SIGINT)
+
+    assert notebook.ends() == -signal.SIGINT
+    assert "Fatal" not in notebook.stderr
+
+
 def test_the_living_notebook_is_short() -> None:
     lines = (ROOT / "examples/living_notebook.py").read_text().splitlines()
 

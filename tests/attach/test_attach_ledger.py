@@ -112,6 +112,21 @@ def test_a_session_is_what_a_new_process_has_to_be_told() -> None:
     assert ledger.greeting == b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}'
 
 
+def test_of_a_batch_only_the_session_is_told_again() -> None:
+    ledger = Ledger()
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
+    begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "pay"}}
+    level = {"jsonrpc": "2.0", "id": 3, "method": "logging/setLevel", "params": {"level": "info"}}
+    follow = {"jsonrpc": "2.0", "id": 4, "method": "resources/subscribe", "params": {"uri": "a:b"}}
+    ledger.sent(json.dumps(begin).encode() + b"\n")
+    ledger.came(b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    ledger.sent(b" " + json.dumps([call, begun, level, follow]).encode() + b"\n")
+
+    told = [(id_, json.loads(said)) for id_, said in ledger.session()]
+    assert told == [(b"1", begin), (None, begun), (b"3", level), (b"4", follow)]
+
+
 @pytest.mark.parametrize("kind", ["lines", "batch"])
 def test_what_is_cancelled_waits_for_no_answer(kind: str) -> None:
     ledger = Ledger()
@@ -130,6 +145,18 @@ def test_what_is_cancelled_waits_for_no_answer(kind: str) -> None:
         ledger.came(b'{"jsonrpc":"2.0","id":2,"result":{}}]\n')
 
         assert list(ledger.open) == []
+
+
+@pytest.mark.parametrize("method", ["tools/call", "logging/setLevel"])
+def test_an_id_that_is_used_twice_waits_for_two_answers(method: str) -> None:
+    ledger = Ledger()
+    ledger.sent(request(1, method, level="info"))
+    ledger.sent(request(1, "tools/call"))
+    ledger.came(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"in use"}}\n')
+
+    assert list(ledger.open) == [b"1"]
+    ledger.came(b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    assert list(ledger.open) == []
 
 
 def test_a_question_of_the_process_is_no_answer() -> None:

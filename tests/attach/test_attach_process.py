@@ -17,6 +17,8 @@ from tests.attach.living import STAY
 from tests.runtime.process import text_of
 
 from toolhaft import Attachment, Limits, Server
+from toolhaft.runtime import attaching
+from toolhaft.runtime.sockets import UnixSocket, locked
 
 
 @pytest.fixture
@@ -154,7 +156,7 @@ def test_a_name_that_is_no_file_name_is_refused(server: Server, name: str) -> No
 
 
 def test_a_server_without_letters_needs_a_name() -> None:
-    with pytest.raises(ValueError, match="cannot be the name of a process"):
+    with pytest.raises(ValueError, match=r"'日本', makes no name of a process; give one"):
         Server("日本").attach()
 
 
@@ -199,6 +201,26 @@ def test_what_a_dead_process_left_is_removed(server: Server, program: Start, dia
         wire = dial(attached.socket)
 
         assert wire.first["pid"] == os.getpid()
+
+
+def test_a_directory_that_another_has_locked_is_named(
+    server: Server, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attaching, "_PATIENCE", 0.05)
+    with locked(str(places / "x"), 1), pytest.raises(OSError, match="another program has locked"):
+        server.attach(socket=places / "x")
+
+
+def test_a_socket_is_removed_once(places: Path) -> None:
+    """The number of its file may be given to the next one."""
+    unix = UnixSocket(str(places / "x"))
+    unix.remove()
+    (places / "x").touch()
+    unix._inode = (places / "x").stat().st_ino
+    unix.remove()
+    unix.socket.close()
+
+    assert (places / "x").exists()
 
 
 def test_what_is_no_socket_is_left_alone(server: Server, places: Path) -> None:

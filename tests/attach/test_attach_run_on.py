@@ -1,12 +1,14 @@
 """Functions run where the program wants them to: on its loop, or wherever it takes them."""
 
 import asyncio
+import builtins
 import contextlib
 import contextvars
 import queue
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -15,7 +17,8 @@ from tests.attach.living import Wire
 from tests.http.asgi import Client as HttpClient
 from tests.runtime.process import request, text_of, tool_call
 
-from toolhaft import Accepted, Complete, Context, Depends, Server, ToolInfo, tool
+from toolhaft import Accepted, Complete, Context, Depends, Limits, Server, ToolInfo, tool
+from toolhaft.runtime.place import LoopPlace
 from toolhaft.testing import play
 
 
@@ -563,6 +566,34 @@ async def test_a_program_mutates_its_state_beside_its_tools(server: Server) -> N
     assert used == [[{"result": True}] * 50] * 3
 
 
+async def test_a_cancel_while_a_task_is_made_is_not_lost(elsewhere: Program) -> None:
+    making, may_go_on = threading.Event(), threading.Event()
+    ended: list[str] = []
+
+    def slow_factory(loop: asyncio.AbstractEventLoop, coro: Any, **more: Any) -> Any:
+        making.set()
+        assert may_go_on.wait(10)
+        return asyncio.Task(coro, loop=loop, **more)
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    elsewhere.loop.set_task_factory(slow_factory)
+    task = asyncio.create_task(LoopPlace(elsewhere.loop).run(work))
+    await asyncio.to_thread(making.wait, 10)
+    task.cancel()
+    await asyncio.sleep(0)
+    may_go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 10)
+
+    assert ended == ["cancelled"]
+
+
 # Hooks
 
 
@@ -653,6 +684,55 @@ def test_stop_follows_a_failed_init(dial: Dial) -> None:
     assert book.lines == ["their stop toolhaft-attached"]
 
 
+def leave() -> None:
+    raise SystemExit(3)
+
+
+async def leave_slowly() -> None:
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize("hook", [leave, leave_slowly])
+@pytest.mark.parametrize("on_loop", [True, False])
+def test_an_init_that_exits_is_a_failed_one(
+    elsewhere: Program, dial: Dial, hook: Callable[[], Any], on_loop: bool
+) -> None:
+    server = Server("s")
+    run_on = elsewhere.loop if on_loop else None
+    with server.attach(init=hook, stop=hook, run_on=run_on) as attached:
+        wires = [dial(attached.socket) for _ in range(2)]
+
+    for wire in wires:
+        assert wire.first["error"].startswith(f"init {__name__}:{hook.__name__} failed: ")
+        assert "3" in wire.first["error"]
+
+
+def test_a_module_that_exits_cannot_be_had(dial: Dial, tmp_path: Path) -> None:
+    (tmp_path / "exits_at_once.py").write_text("raise SystemExit(3)")
+    with pytest.MonkeyPatch.context() as patch, Server("s").attach() as attached:
+        patch.syspath_prepend(tmp_path)
+        wire = dial(attached.socket, b'{"toolhaft":1,"ask":"serve","init":"exits_at_once:x"}\n')
+        said = wire.read()
+
+    assert said["error"] == "'exits_at_once:x' cannot be had here: SystemExit: 3"
+
+
+def test_a_slow_import_holds_up_nobody(dial: Dial, tmp_path: Path) -> None:
+    (tmp_path / "slow_to_come.py").write_text(
+        "import builtins\nassert builtins.toolhaft_may_come.wait(10)\ndef begin(): pass\n"
+    )
+    may_come = threading.Event()
+    with pytest.MonkeyPatch.context() as patch, Server("s").attach() as attached:
+        patch.setattr(builtins, "toolhaft_may_come", may_come, raising=False)
+        patch.syspath_prepend(tmp_path)
+        slow = dial(attached.socket, b'{"toolhaft":1,"ask":"serve","init":"slow_to_come:begin"}\n')
+        other = dial(attached.socket)
+        may_come.set()
+        welcome = slow.read()
+
+    assert other.first["name"] == welcome["name"] == "s"
+
+
 def test_a_failed_stop_harms_nobody(dial: Dial, caplog: pytest.LogCaptureFixture) -> None:
     server = Server("s")
     with server.attach(stop=broken) as attached:
@@ -671,6 +751,31 @@ def test_stop_follows_the_end_of_the_program() -> None:
     wire.close()
 
     assert book.lines == ["their stop toolhaft-attached"]
+
+
+def test_stop_follows_the_end_for_a_client_that_does_not_read() -> None:
+    server = Server("s", limits=Limits(shutdown_seconds=0.2))
+    server.add_tool(lambda: "x" * 1_000_000, name="big", description="Much.")
+    with server.attach(stop=their_stop) as attached:
+        wire = Wire(attached.socket)
+        wire.shake()
+        wire.send(*(tool_call(number, "big") for number in range(5)))
+        wire.read()
+    wire.close()
+
+    assert book.lines == ["their stop toolhaft-attached"]
+
+
+def test_a_stop_that_takes_too_long_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server("s", limits=Limits(shutdown_seconds=0.05))
+    go_on = threading.Event()
+    with server.attach(stop=go_on.wait) as attached:
+        wire = Wire(attached.socket)
+    told = caplog.text
+    go_on.set()
+    wire.close()
+
+    assert "a stop function has not ended within 0.05 s" in told
 
 
 def test_a_bridge_names_hooks_of_the_program(program: Start, bridge: Start) -> None:

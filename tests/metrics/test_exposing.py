@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from tests.http.asgi import Answer, StatelessClient
+from tests.http.asgi import Answer, SessionClient, StatelessClient, request
 from tests.metrics.asking import ask, call
 
 from toolhaft import Limits, Listener, Server, ToolError
@@ -242,3 +242,57 @@ async def test_too_many_calls_at_once_are_errors_of_the_method() -> None:
     assert second.status == 503
     found = server.metrics["tools/call"]
     assert (found.calls, found.errors) == (2, 1)
+    assert server.metrics["tools/call:wait"].calls == 2
+
+
+async def test_a_stream_too_many_is_an_error_of_the_method() -> None:
+    server = Server("small", version="1", limits=Limits(streams=1))
+    server.add_tool(lambda: "here", name="look", description="Look.")
+    client = StatelessClient(server.asgi(), "/mcp")
+    wanted = {"notifications": {"toolsListChanged": True}}
+    first = client.start("subscriptions/listen", id=1, **wanted)
+    await first.begun()
+    second = await client.ask("subscriptions/listen", id=2, **wanted)
+    found = server.metrics["subscriptions/listen"]
+    first.disconnect()
+    await first.ended()
+
+    assert second.status == 503
+    assert (found.calls, found.errors, found.in_flight) == (1, 1, 1)
+
+
+async def test_all_calls_of_a_batch_that_is_too_large_are_errors() -> None:
+    server = Server("small", version="1", limits=Limits(calls=2))
+    server.add_tool(lambda: "here", name="look", description="Look.")
+    client = SessionClient(server.asgi(), "/mcp")
+    await client.shake("2025-03-26")
+    calls = [request(number, "tools/call", name="look") for number in range(3)]
+    answer = await client.post([*calls, {"jsonrpc": "2.0", "id": 4, "method": 5}], **client.own)
+
+    assert answer.status == 503
+    found = server.metrics["tools/call:look"]
+    assert (found.calls, found.errors, found.timed) == (3, 3, 0)
+    assert server.metrics["(invalid)"].errors == 1
+
+
+async def test_an_id_that_is_in_use_is_an_error_of_the_tool() -> None:
+    server = Server("small", version="1")
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    @server.tool
+    async def wait() -> str:
+        begun.set()
+        await go_on.wait()
+        return "done"
+
+    client = SessionClient(server.asgi(), "/mcp")
+    await client.shake()
+    first = client.start_tool("wait", id=7)
+    await begun.wait()
+    await client.tool("wait", id=7)
+    go_on.set()
+    await first.answer()
+
+    found = server.metrics["tools/call:wait"]
+    assert (found.calls, found.errors) == (2, 1)
+    assert "tools/call:(unknown)" not in server.metrics

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from tests.cli.commands import toolhaft, write_server
 from tests.http_process.web import Site, by_command, write
 
-from toolhaft.cli.metrics import NoMetrics, read
+from toolhaft.cli.metrics import NoMetrics, read, text_of
 from toolhaft.exposition import exposition
 from toolhaft.metrics import Measured, Metrics
 
@@ -180,3 +181,27 @@ def test_the_command_logs_what_goes_over_http(tmp_path: Path) -> None:
 
     entries = [json.loads(line) for line in (tmp_path / "traffic.jsonl").read_text().splitlines()]
     assert [(entry["direction"], entry["id"]) for entry in entries] == [("in", 1), ("out", 1)]
+
+
+def test_an_address_is_asked_where_there_are_no_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows has no `os.getuid`, and no attached processes."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.delattr(os, "getuid")
+
+    with pytest.raises(NoMetrics, match=r"^http://127\.0\.0\.1:9/metrics cannot be reached"):
+        text_of("127.0.0.1:9", {})
+    with pytest.raises(NoMetrics, match="say an address, as in 127"):
+        text_of("notes", {})
+
+
+def test_a_proxy_is_not_asked_for_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with served(tmp_path, ADD, "--metrics") as site:
+        found = toolhaft("metrics", f"127.0.0.1:{site.port}", cwd=tmp_path)
+        wrong = toolhaft("metrics", f"http://127.0.0.1:{site.port}/mcp", cwd=tmp_path)
+
+    assert found.returncode == 0, found.stderr
+    assert wrong.returncode == 4
+    assert "leave out the path" in wrong.stderr

@@ -48,6 +48,24 @@ def tools(**options: Any) -> Server:
     return server
 
 
+def test_of_a_long_string_that_is_no_json_only_the_beginning_is_read(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    class Pattern:
+        def sub(self, by: str, text: str) -> str:
+            seen.append(len(text))
+            return text
+
+    log = TrafficLog(tmp_path / "log", longest=1000)
+    log._secrets._in_text = Pattern()  # type: ignore[assignment]
+    log.message("in", "1", json.dumps({"text": "{" + "x" * 100_000}).encode())
+    log.close()
+    [line] = lines(tmp_path / "log")
+
+    assert seen == [1000]
+    assert (line["cut"], line["bytes"]) == (True, 100_013)
+
+
 async def test_each_message_has_direction_time_connection_and_id(tmp_path: Path) -> None:
     """E-56: the log of what comes and goes, in both directions."""
     path = tmp_path / "traffic.jsonl"

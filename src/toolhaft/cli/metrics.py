@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from toolhaft_bridge.places import NotAttached, Refused, ask, connect, path_of, sockets
+from toolhaft_bridge.places import (
+    NotAttached,
+    Refused,
+    ask,
+    attached_now,
+    check_name,
+    connect,
+    paths_of,
+)
 
 from ..exposition import table
 from ..measured import BOUNDS, Key, Measured, Page
@@ -64,22 +72,37 @@ def text_of(where: str, headers: dict[str, str]) -> str:
         NoMetrics: nothing.
         ValueError: it is not a place.
     """
-    if (path := path_of(where)) is not None:
-        return _asked(where, path)
-    if re.fullmatch(r"[\w-]+", where):
-        known = ", ".join(name for name, _ in sockets()) or "none"
+    if ":" in where or "/" in where:
+        return _fetched(_url(where), headers)
+    if sys.platform == "win32":
         raise NoMetrics(
-            f"no process named {where!r} is attached; attached now: {known}. A server over HTTP is "
-            "named by its address, as in 127.0.0.1:8000"
+            f"{where!r} could only be the name of a process, which Windows has not: say an "
+            "address, as in 127.0.0.1:8000"
         )
-    return _fetched(_url(where), headers)
+    check_name(where)
+    for path in paths_of(where):
+        try:
+            return _asked(where, path)
+        except (ConnectionRefusedError, FileNotFoundError):
+            continue  # its process has ended
+    raise NoMetrics(
+        f"no process named {where!r} is attached; {attached_now()}. A server over HTTP is named by "
+        "its address, as in 127.0.0.1:8000"
+    )
 
 
 def _asked(name: str, path: str) -> str:
-    """What a process that is attached says."""
+    """What a process that is attached says.
+
+    Raises:
+        ConnectionRefusedError, FileNotFoundError: there is none any more.
+        NoMetrics: it does not say.
+    """
     try:
         with contextlib.closing(connect(path, _SECONDS)) as wire:
             return str(json.loads(ask(wire, "metrics"))["text"])
+    except (ConnectionRefusedError, FileNotFoundError):
+        raise
     except (OSError, NotAttached, Refused, ValueError, KeyError) as error:
         raise NoMetrics(f"the process {name!r} does not say: {error}") from None
 
@@ -106,18 +129,26 @@ def _headers(given: list[str]) -> dict[str, str]:
 def _fetched(url: str, headers: dict[str, str]) -> str:
     request = urllib.request.Request(url, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as response:
+        with _opener(request.host).open(request, timeout=_SECONDS) as response:
             return str(response.read(_MOST_BYTES).decode("utf-8", "replace"))
     except urllib.error.HTTPError as error:
         with error:
             hint = {
                 401: "; give --header 'Authorization: …'",
                 404: "; was the server run with --metrics?",
+                **dict.fromkeys((400, 405, 406), "; leave out the path, metrics have their own"),
             }.get(error.code, "")
             raise NoMetrics(f"{url} answers with {error.code} {error.reason}{hint}") from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise NoMetrics(f"{url} cannot be reached: {reason}") from None
+
+
+def _opener(host: str) -> urllib.request.OpenerDirector:
+    """A proxy has no way to this machine."""
+    is_here = re.fullmatch(r"(localhost|127(\.\d+){3}|\[::1\])(:\d+)?", host)
+    handlers = [urllib.request.ProxyHandler({})] if is_here else []
+    return urllib.request.build_opener(*handlers)
 
 
 # Reading

@@ -3,12 +3,13 @@
 import argparse
 import contextlib
 import json
-import os
 import sys
 import time
 from typing import Any
 
 from toolhaft_bridge.places import NotAttached, Refused, ask, connect, sockets
+
+from ..runtime.sockets import Taken, locked, remove_stale
 
 _PATIENCE = 2.0
 _COLUMNS = ("name", "pid", "server", "version", "since", "clients")
@@ -36,15 +37,25 @@ def _look(name: str, path: str) -> dict[str, Any]:
         with contextlib.closing(connect(path, _PATIENCE)) as wire:
             said: dict[str, Any] = json.loads(ask(wire, "info"))
     except ConnectionRefusedError:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-        return {**known, "state": "stale", "problem": "its process has ended; removed"}
+        return {**known, **_removed(path)}
     except TimeoutError:
         return {**known, "state": "silent", "problem": f"no answer within {_PATIENCE:g} s"}
     except (OSError, NotAttached, Refused, ValueError) as error:
         return {**known, "state": "strange", "problem": str(error)}
     said.pop("toolhaft", None)
     return {**said, **known, "state": "attached"}
+
+
+def _removed(path: str) -> dict[str, str]:
+    """What nobody listens to; unless it was too young for that."""
+    try:
+        with locked(path, _PATIENCE):
+            remove_stale(path)
+    except Taken:
+        return {"state": "silent", "problem": "it has come just now; look again"}
+    except OSError as error:
+        return {"state": "stale", "problem": f"its process has ended; not removed: {error}"}
+    return {"state": "stale", "problem": "its process has ended; removed"}
 
 
 def _table(found: list[dict[str, Any]]) -> list[str]:

@@ -267,9 +267,9 @@ class Counter(Protocol):
         """A call of another server that includes this one was a call of ours."""
         ...
 
-    def refused(self, method: str, /) -> None:
+    def refused(self, method: str, call: Call | None = None, /) -> None:
         """A request, or what should have been one, was answered with an error before it was a
-        call."""
+        call, or before it could begin."""
         ...
 
     def noticed(self, method: str, /) -> None:

@@ -7,7 +7,6 @@ is answered, is told in `toolhaft_bridge.places`.
 
 import asyncio
 import contextlib
-import fcntl
 import logging
 import os
 import socket
@@ -26,10 +25,11 @@ from ..protocol.ports import Place
 from . import descriptors
 from .ears import Loop
 from .endurance import run_to_the_end
-from .guest import Hook, Hooks, Refused, converse, named
+from .guest import Hook, Hooks, Refused, converse
 from .hearing import ManyEars
 from .service import Service
-from .sockets import Taken, UnixSocket
+from .sockets import Taken, UnixSocket, locked
+from .telling import tell
 
 log = logging.getLogger(__name__)
 
@@ -57,10 +57,9 @@ def unix_socket(path: str, name: str | None) -> UnixSocket:
     Raises:
         OSError: somebody else listens there.
     """
-    directory = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
-        return UnixSocket(path)
+        with locked(path, _PATIENCE):
+            return UnixSocket(path)
     except Taken:
         if name is None:
             raise
@@ -68,8 +67,6 @@ def unix_socket(path: str, name: str | None) -> UnixSocket:
             f"a process is attached as {name!r} already; detach it, or attach this one by another "
             f"name, such as name='{name}-{{pid}}', which has the id of the process in it"
         ) from None
-    finally:
-        os.close(directory)
 
 
 class Host:
@@ -116,7 +113,10 @@ class Host:
         with contextlib.suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._over.set)
         if wait and threading.current_thread() is not self._thread:
-            self._thread.join(self._service.limits.shutdown_seconds + 2 * _A_MOMENT)
+            # For the calls of clients, and as long for what is to be done after them.
+            self._thread.join(2 * self._service.limits.shutdown_seconds + 2 * _A_MOMENT)
+            if self._thread.is_alive():
+                tell(log.warning, "detached, but the lifespan has not ended yet")
 
     @property
     def is_over(self) -> bool:
@@ -159,9 +159,15 @@ class Host:
             self._unix.socket.close()
             seconds = self._service.limits.shutdown_seconds
             if self._clients:
-                await asyncio.wait(self._clients, timeout=seconds)
-            for task in self._clients:
+                await asyncio.wait(list(self._clients), timeout=seconds)
+            for task in list(self._clients):
                 task.cancel()
+            if self._clients:  # what is to be done after each takes a while, too
+                await asyncio.wait(list(self._clients), timeout=seconds)
+            if self._clients:
+                tell(
+                    log.warning, "detached, but a stop function has not ended within %g s", seconds
+                )
             if lifespan is not None:
                 await lifespan.leave()
 
@@ -268,10 +274,10 @@ class Host:
         }
 
     async def _serve_client(self, wire: socket.socket, wanted: Preamble, rest: bytes) -> None:
-        around = self._hooks.around
+        around, named = self._hooks.around, self._hooks.named
         async with (
             around(self._init, self._stop),
-            around(named(wanted.init), named(wanted.stop)),
+            around(await named(wanted.init), await named(wanted.stop)),
         ):
             await self._tell(wire, {"name": self._name, "pid": self._process})
             self._served += 1

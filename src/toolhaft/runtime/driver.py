@@ -103,7 +103,7 @@ class Driver:
             key = running.key = running.id
         if key in calls:
             error = InvalidRequest("a request with this id is still being answered")
-            self.counter.refused(running.method)
+            self.counter.refused(running.method, running)
             line.answer(failed(running, error), error)
             return
         calls[key] = running

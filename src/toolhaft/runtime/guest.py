@@ -55,14 +55,18 @@ class Hooks:
     async def _init(self, hook: Hook) -> None:
         try:
             await self._call(hook)
-        except Exception as error:
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # SystemExit, too, is its own affair
             log.error("init %s failed, so a client is not served", _told(hook), exc_info=error)
             raise Refused(f"init {_told(hook)} failed: {type(error).__name__}: {error}") from None
 
     async def _stop(self, hook: Hook) -> None:
         try:
             await self._call(hook)
-        except Exception as error:
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # SystemExit, too, is its own affair
             log.error("stop %s failed", _told(hook), exc_info=error)
 
     async def _call(self, hook: Hook) -> None:
@@ -75,7 +79,11 @@ class Hooks:
         else:
             await self._on_thread(hook)
 
-    async def _on_thread(self, hook: Hook) -> None:
+    async def named(self, reference: str | None) -> Hook | None:
+        """See the function of this name. An import may take long, and others are served here."""
+        return None if reference is None else await self._on_thread(lambda: named(reference))
+
+    async def _on_thread(self, hook: Hook) -> Any:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Ended] = loop.create_future()
 
@@ -89,23 +97,21 @@ class Hooks:
 
         self._service.lane.submit(work)
         await end_of(done)
-        done.result().value()
+        return done.result().value()
 
 
-def named(reference: str | None) -> Hook | None:
+def named(reference: str) -> Hook:
     """The function that a bridge names as `module:function`.
 
     Raises:
         Refused: there is none in this process.
     """
-    if reference is None:
-        return None
     module, _, path = reference.partition(":")
     try:
         found: Any = importlib.import_module(module)
         for part in path.split("."):
             found = getattr(found, part)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         why = f"{type(error).__name__}: {error}"
         raise Refused(f"{reference!r} cannot be had here: {why}") from None
     if not callable(found):

@@ -29,13 +29,22 @@ class _Work:
         self._dropped = False
         self._always = always
         # What stops it; there is nothing for what cannot wait.
-        self.stop: Callable[[], None] | None = None
+        self._stop: Callable[[], None] | None = None
+        self._is_unwanted = False
 
     def begin(self) -> bool:
         """There: is it still wanted?"""
         with self._lock:
             self._begun = True
             return not self._dropped
+
+    def stop_by(self, stop: Callable[[], None]) -> None:
+        """There: this stops it, which may be wanted already."""
+        with self._lock:
+            self._stop = stop
+            is_unwanted = self._is_unwanted
+        if is_unwanted:
+            stop()
 
     def end(self, ended: Ended) -> None:
         """There: it is over."""
@@ -70,9 +79,11 @@ class _Work:
             if not self._begun and not self._always:
                 self._dropped = True
                 return True
-        if self.stop is not None:
+            self._is_unwanted = True
+            stop = self._stop
+        if stop is not None:
             with contextlib.suppress(RuntimeError):  # closed
-                self.stop()
+                stop()
         return False
 
 
@@ -108,7 +119,7 @@ class LoopPlace:
                 stopped = True
                 self._loop.call_soon_threadsafe(task.cancel)
 
-            waiting.stop = stop
+            waiting.stop_by(stop)
             task.add_done_callback(lambda done: waiting.end(_ended(done)))
 
         self._submit(over_there)

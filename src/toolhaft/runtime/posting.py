@@ -229,10 +229,14 @@ class Posting:
         if len(self._calls) >= self._most or (
             live is not None and live.calls >= self._limits.calls
         ):
-            self._driver.counter.refused(call.method)
+            self._driver.counter.refused(call.method, call)
             raise TurnedAway(too_busy(call.id))
         if call.method == "subscriptions/listen":
-            self._listening.check_room(call.id)
+            try:
+                self._listening.check_room(call.id)
+            except TurnedAway:
+                self._driver.counter.refused(call.method, call)
+                raise
         elif live is not None and call.method in _SPECIAL:
             live.session.changed = True
 
@@ -309,6 +313,11 @@ class Posting:
         if len(self._calls) + size > self._most or (
             live is not None and live.calls + size > self._limits.calls
         ):
+            for event in batch.events:
+                if isinstance(event, Running):
+                    self._driver.counter.refused(event.method, event)
+                elif isinstance(event, events.Reply):
+                    counted(event, self._driver.counter)
             raise TurnedAway(too_busy(UNSET))
         reply = Reply(self._loop, self._thread, self._high)
         array = Array(len(batch.events), reply)

@@ -5,6 +5,14 @@ import os
 import socket
 import stat
 import sys
+import time
+from collections.abc import Iterator
+
+if sys.platform != "win32":
+    import fcntl
+
+
+_OFTEN = 0.01
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -36,6 +44,34 @@ def listen(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
+@contextlib.contextmanager
+def locked(path: str, seconds: float) -> Iterator[None]:
+    """Whoever makes or removes a socket in this directory does it alone: one that is bound and does
+    not listen yet looks like one that was left behind.
+
+    Raises:
+        OSError: somebody else takes longer than that.
+    """
+    folder = os.path.dirname(path)
+    directory = os.open(folder, os.O_RDONLY)
+    deadline = time.monotonic() + seconds
+    try:
+        while True:
+            try:
+                fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise OSError(
+                        f"another program has locked {folder} for {seconds:g} s; end it, or choose "
+                        "another directory"
+                    ) from None
+            time.sleep(_OFTEN)
+        yield
+    finally:
+        os.close(directory)
+
+
 class Taken(OSError):
     """Somebody else listens there."""
 
@@ -46,7 +82,7 @@ class UnixSocket:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        _remove_stale(path)
+        remove_stale(path)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             _bind(self.socket, path)
@@ -56,9 +92,13 @@ class UnixSocket:
         self.socket.listen(2048)
         self.socket.setblocking(False)
         self._inode = os.stat(path).st_ino
+        self._is_removed = False
 
     def remove(self) -> None:
-        """Take it out of the file system."""
+        """Take it out of the file system, once: the number of its file may be another's by then."""
+        if self._is_removed:
+            return
+        self._is_removed = True
         with contextlib.suppress(FileNotFoundError):
             if os.stat(self.path).st_ino == self._inode:
                 os.unlink(self.path)
@@ -82,7 +122,7 @@ def _why(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _remove_stale(path: str) -> None:
+def remove_stale(path: str) -> None:
     """A socket that nobody listens to any more is in the way.
 
     Raises:
