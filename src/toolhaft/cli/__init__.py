@@ -59,7 +59,7 @@ def _run(given: list[str]) -> int:
     if chosen not in parsers:
         parser.parse_args(given)
         parser.error("the command comes first, as in toolhaft run server.py")
-    words.complete(parsers[chosen], chosen)
+    words.complete(parsers[chosen], chosen, given[1:])
     # Options may stand anywhere, also between the arguments of a tool.
     options = parsers[chosen].parse_intermixed_args(given[1:])
     return int(import_module(f"{__name__}.{chosen}").execute(options))

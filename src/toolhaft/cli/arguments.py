@@ -70,7 +70,7 @@ def read(words: Sequence[Word], schema: Schema) -> Arguments:
         if len(own) == 1:
             [(_, value, is_text)] = own
             arguments[name] = (
-                _value(name, value, properties.get(name, {}), schema) if is_text else value
+                value_of(name, value, properties.get(name, {}), schema) if is_text else value
             )
         else:
             arguments[name] = _repeated(name, own, properties.get(name, {}), schema)
@@ -134,7 +134,12 @@ def _decoded(data: bytes, where: str) -> str:
         raise BadArgument(f"{where}: not UTF-8 at byte {error.start}") from None
 
 
-def _value(name: str, text: str, schema: Schema, root: Schema) -> Any:
+def value_of(name: str, text: str, schema: Schema, root: Schema) -> Any:
+    """A text read as its schema says.
+
+    Raises:
+        BadArgument: it does not fit.
+    """
     types = types_of(schema, root)
     if types == frozenset({"string"}):
         return text
@@ -154,7 +159,7 @@ def _value(name: str, text: str, schema: Schema, root: Schema) -> Any:
         return None  # a schema need not mention that null stands for nothing
     if "array" in types and not text.lstrip().startswith("["):
         # A list may be written without its brackets if it holds one thing.
-        return [_value(name, text, items_of(schema, root), root)]
+        return [value_of(name, text, items_of(schema, root), root)]
     expected = _either([word for type_ in _EXPECTED if type_ in types for word in _EXPECTED[type_]])
     example = _example(name, schema, root)
     raise BadArgument(f"{name}: expected {expected}, got {_shown(text, problem)}{example}")
@@ -164,7 +169,7 @@ def _repeated(name: str, words: Sequence[Word], schema: Schema, root: Schema) ->
     if "array" not in types_of(schema, root):
         raise BadArgument(f"{name} is given twice, and takes no list")
     items = items_of(schema, root)
-    return [_value(name, value, items, root) if is_text else value for _, value, is_text in words]
+    return [value_of(name, value, items, root) if is_text else value for _, value, is_text in words]
 
 
 # JSON, and what to say of a text that is none

@@ -4,7 +4,8 @@ import argparse
 from typing import Any
 
 from .arguments import Arguments, Word, read, split
-from .rendering import as_json, bytes_of, result_text
+from .asking import hint
+from .rendering import as_json, bytes_of, result_text, terminated
 from .visit import TOOL_FAILED, Visit, complain, conduct
 
 
@@ -21,7 +22,8 @@ async def _call(visit: Visit, options: argparse.Namespace) -> int:
     if options.json:
         visit.write(as_json(result), options.output)
     elif is_error:
-        complain(result_text(result))
+        text = result_text(result)
+        complain(terminated(text.rstrip("\n") + hint(text)) if hint(text) else text)
     else:
         _write(visit, result, options.output)
     return TOOL_FAILED if is_error else 0
@@ -29,11 +31,12 @@ async def _call(visit: Visit, options: argparse.Namespace) -> int:
 
 async def _arguments(visit: Visit, tool: str, words: list[Word]) -> Arguments:
     schema: dict[str, Any] = {}
-    if any(word.is_text for word in words):
+    # Over HTTP, headers may have to repeat arguments: the list says which.
+    if visit.is_http or any(word.is_text for word in words):
         # A tool that is not there has no schema; the server will say so when it is called.
         for listed in await visit.talk.all_of("tools/list", "tools"):
-            if listed["name"] == tool:
-                schema = listed["inputSchema"]
+            if listed.get("name") == tool:
+                schema = listed.get("inputSchema", {})
     return read(words, schema)
 
 

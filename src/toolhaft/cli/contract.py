@@ -4,7 +4,6 @@ import argparse
 import os
 from pathlib import Path
 
-from ..protocol.revisions import SUPPORTED
 from ..testing.contract import report, write_contract
 from ..testing.differences import Difference, differences
 from ..testing.snapshot import BadContract, Json, listed, read
@@ -16,7 +15,6 @@ BREAKS = 1
 
 def execute(options: argparse.Namespace) -> int:
     """Compare; the status is 1 if a change breaks clients."""
-    options.revision = SUPPORTED[0]
     return conduct(options, _contract)
 
 

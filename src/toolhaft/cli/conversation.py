@@ -1,4 +1,4 @@
-"""A client in the same process: real frames, and the protocol as any client speaks it."""
+"""The client that the commands are: it speaks the protocol as any other, wherever the server is."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -6,9 +6,10 @@ from typing import Any, TypeAlias
 
 from ..client.conversation import Conversation as Talk
 from ..client.conversation import Hear
-from ..client.memory import InMemory
-from ..protocol.revisions import Revision
-from ..runtime.service import Service
+from ..client.failures import BadAnswer
+from ..client.shapes import as_list
+from ..client.transport import Transport
+from .asking import Answers
 
 Json: TypeAlias = dict[str, Any]
 
@@ -41,19 +42,41 @@ class Conversation:
 
 @asynccontextmanager
 async def conversation(
-    service: Service, revision: Revision, hear: Hear
+    transport: Transport, revision: str | None, hear: Hear, answers: Answers
 ) -> AsyncGenerator[Conversation]:
-    """A conversation that lasts as long as the block, within the service's lifespan.
+    """A conversation that lasts as long as the block.
 
     Args:
+        revision: the date of what is spoken; None for the newest that the server speaks.
         hear: gets the method and the parameters of each notification.
+        answers: to what the server asks.
     """
-    talk = Talk(InMemory(service), revision=revision.date, info=_CLIENT, hear=hear, level=_LEVEL)
+    talk = Talk(
+        transport,
+        revision=revision,
+        info=_CLIENT,
+        capabilities=answers.capabilities,
+        answer=answers.answer,
+        hear=hear,
+        level=_LEVEL,
+    )
     try:
         await talk.begin()
         yield Conversation(talk)
     finally:
         await talk.end()
+
+
+def member(result: Json, name: str) -> list[Json]:
+    """A list that a result must have.
+
+    Raises:
+        BadAnswer: it has none.
+    """
+    found = as_list(result.get(name))
+    if found is None:
+        raise BadAnswer(f"the server's result has no list {name!r}: {result!r:.200}")
+    return found
 
 
 def _heard_as_notice(done: float, total: float | None, message: str | None) -> None:

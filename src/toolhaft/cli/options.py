@@ -2,7 +2,7 @@
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 LISTS = ("tools", "resources", "templates", "prompts")
@@ -103,18 +103,21 @@ def _list(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(LISTS)} (default: all of them)",
     )
     _conversation(parser)
+    parser.set_defaults(answer=[])
 
 
 def _call(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tool", metavar="TOOL", help="the name of the tool")
     _words(parser, "see below")
     _conversation(parser)
+    _answers(parser)
     _output(parser, "write the first image, sound or blob to a file, or else the text")
 
 
 def _read(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("uri", metavar="URI", help="the URI of the resource")
     _conversation(parser)
+    _answers(parser)
     _output(parser, "write what was read to a file")
 
 
@@ -122,6 +125,7 @@ def _prompt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the name of the prompt")
     _words(parser, "name=text or name=@file; name=a name=b for a list")
     _conversation(parser)
+    _answers(parser)
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
@@ -158,6 +162,8 @@ def _contract(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the changes as JSON")
     _times(parser)
+    _headers(parser)
+    parser.set_defaults(attach=None, revision=None, answer=[])
 
 
 def _install(parser: argparse.ArgumentParser) -> None:
@@ -303,11 +309,47 @@ def _conversation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--revision",
         choices=SUPPORTED,
-        default=SUPPORTED[0],
         metavar="DATE",
-        help=f"speak this revision of the protocol: {', '.join(SUPPORTED)} (default: the newest)",
+        help=f"speak this revision of the protocol: {', '.join(SUPPORTED)} (default: the newest "
+        "that the server speaks)",
     )
     _times(parser)
+    parser.add_argument(
+        "--attach",
+        metavar="NAME",
+        help="instead of TARGET: a process that is attached by this name",
+    )
+    _headers(parser)
+
+
+def _answers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--answer",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="answer a field that the server asks for; or a whole question, by a JSON object, "
+        "accept, decline or cancel",
+    )
+
+
+def _headers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--header",
+        metavar="NAME:VALUE",
+        action="append",
+        default=[],
+        type=_header,
+        help="send this header to a server at a URL; once for each",
+    )
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = (part.strip() for part in text.partition(":"))
+    is_name = name.isascii() and name.isprintable() and name and " " not in name
+    if not is_name or not colon or any(not " " <= sign <= "\xff" for sign in value):
+        raise argparse.ArgumentTypeError(f"a header is written 'Name: value', not {text!r}")
+    return name, value
 
 
 def _times(parser: argparse.ArgumentParser) -> None:
@@ -346,12 +388,13 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
     "list": (
         "show the tools, resources and prompts of a server",
         _list,
-        f"example:\n  toolhaft list server.py tools\n\n{_STATUSES}",
+        f"example:\n  toolhaft list server.py tools\n  toolhaft list http://127.0.0.1:8000/mcp\n\n{_STATUSES}",
     ),
     "call": (
         "call a tool",
         _call,
-        f"{_ARGUMENTS}\nexample:\n  toolhaft call server.py add a=1 b=2\n\n{_STATUSES}",
+        f"{_ARGUMENTS}\nexample:\n  toolhaft call server.py add a=1 b=2\n"
+        f"  toolhaft call --attach counter add a=1 b=2\n\n{_STATUSES}",
     ),
     "read": (
         "read a resource",
@@ -408,6 +451,9 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
     ),
 }
 _WITHOUT_TARGET = ("install", "uninstall", "clients", "attach", "ps", "metrics")
+# What may talk to a server that runs already: by its URL, and by the name of its process.
+_ELSEWHERE = ("list", "call", "read", "prompt")
+_AT_URLS = (*_ELSEWHERE, "contract")
 
 
 def declare(commands: Any, name: str) -> argparse.ArgumentParser:
@@ -423,16 +469,30 @@ def declare(commands: Any, name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def complete(parser: argparse.ArgumentParser, name: str) -> None:
-    """Tell the parser of a command what else may stand there."""
+def complete(parser: argparse.ArgumentParser, name: str, given: Sequence[str]) -> None:
+    """Tell the parser of a command what else may stand there.
+
+    Args:
+        given: the words that it will read.
+    """
     _, configure, _ = COMMANDS[name]
-    if name not in _WITHOUT_TARGET:
+    if name in _ELSEWHERE and _is_attached(given):
+        parser.set_defaults(target=None)
+    elif name not in _WITHOUT_TARGET:
+        elsewhere = "http:// or https:// and where a server runs; or " if name in _AT_URLS else ""
         parser.add_argument(
             "target",
             metavar="TARGET",
-            help="file.py, file.py:name, module or module:name; the name is a Server (for run, "
-            "also a Listener) or a function that makes one, and may be left out if there is only "
-            "one Server or one is named `server`; or a folder whose pyproject.toml says it: "
-            "[tool.toolhaft] server",
+            help=f"{elsewhere}file.py, file.py:name, module or module:name; the name is a Server "
+            "(for run, also a Listener) or a function that makes one, and may be left out if there "
+            "is only one Server or one is named `server`; or a folder whose pyproject.toml says it "
+            "([tool.toolhaft] server)",
         )
     configure(parser)
+
+
+def _is_attached(given: Sequence[str]) -> bool:
+    """Does `--attach`, which may be cut short, take the place of a target?"""
+    options = given[: given.index("--")] if "--" in given else given
+    flags = (word.partition("=")[0] for word in options if word.startswith("--a"))
+    return any("--attach".startswith(flag) for flag in flags)

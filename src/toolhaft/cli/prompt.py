@@ -3,6 +3,7 @@
 import argparse
 
 from .arguments import split, texts
+from .conversation import member
 from .rendering import as_json, messages_text
 from .visit import Visit, conduct
 
@@ -16,5 +17,5 @@ async def _prompt(visit: Visit, options: argparse.Namespace) -> int:
     arguments = texts(split(options.arguments, visit.stdin))
     params = {"name": options.name, "arguments": arguments}
     result = await visit.talk.request("prompts/get", params)
-    visit.write(as_json(result) if options.json else messages_text(result["messages"]))
+    visit.write(as_json(result) if options.json else messages_text(member(result, "messages")))
     return 0

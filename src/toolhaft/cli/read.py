@@ -5,6 +5,7 @@ import sys
 from base64 import b64decode
 from typing import Any
 
+from .conversation import member
 from .rendering import as_json, mentioned, terminated
 from .visit import Visit, conduct
 
@@ -19,7 +20,7 @@ async def _read(visit: Visit, options: argparse.Namespace) -> int:
     if options.json:
         visit.write(as_json(result), options.output)
         return 0
-    contents: list[dict[str, Any]] = result["contents"]
+    contents = member(result, "contents")
     if options.output is None and visit.on_terminal:
         _show(visit, contents)
         return 0

@@ -1,4 +1,4 @@
-"""One visit to a server: load it, talk, leave. How that ends is an exit status.
+"""One visit to a server: reach it, talk, leave. How that ends is an exit status.
 
 The author's code may print; only what is written through a `Visit` reaches stdout.
 """
@@ -14,15 +14,19 @@ from pathlib import Path
 from types import FrameType
 from typing import TypeAlias
 
+from toolhaft_bridge.places import NotAttached
+
+from ..client.failures import BadAnswer, Refused, ServerGone
 from ..errors import McpError
-from ..protocol.revisions import REVISIONS
 from ..runtime import descriptors
 from ..runtime.stderr import drain, log_to_stderr
-from ..server import Server
 from .arguments import BadArgument
+from .asking import Answers, CannotAnswer, hint
 from .conversation import Conversation, conversation
+from .places import Place, place_of, told
 from .rendering import notice
-from .target import BadTarget, load
+from .target import BadTarget
+from .terminal import terminal_at
 
 WRONG_COMMAND = 2
 REFUSED = 4
@@ -33,8 +37,11 @@ _NOBODY_READS = 128 + 13  # SIGPIPE, which not every system has
 class Visit:
     """What a command may do: ask the server, read stdin, write stdout."""
 
-    def __init__(self, talk: Conversation, wires: descriptors.Descriptors) -> None:
+    def __init__(
+        self, talk: Conversation, wires: descriptors.Descriptors, *, is_http: bool
+    ) -> None:
         self.talk = talk
+        self.is_http = is_http
         self._wires = wires
 
     @property
@@ -61,19 +68,19 @@ Talk: TypeAlias = Callable[[Visit, argparse.Namespace], Awaitable[int]]
 
 
 def conduct(options: argparse.Namespace, talk: Talk) -> int:
-    """Load the target and talk to it; the result is the exit status."""
+    """Reach the server and talk to it; the result is the exit status."""
     # Before any code of the author's runs: what it prints must not mix with the answer.
     try:
         wires = descriptors.take()
         if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
             sys.stdout = sys.stderr
-        server = load(options.target)
+        place = place_of(options)
     except (BadTarget, OSError) as error:
         return failed(WRONG_COMMAND, str(error))
     log_to_stderr()
     loop = asyncio.new_event_loop()
-    task = loop.create_task(_talk(server, wires, options, talk))
-    interruption = _Interruption(loop, task, server.limits.shutdown_seconds)
+    task = loop.create_task(_talk(place, wires, options, talk))
+    interruption = _Interruption(loop, task, place.grace)
     try:
         return loop.run_until_complete(task)
     except asyncio.CancelledError:
@@ -98,17 +105,22 @@ def complain(text: str) -> None:
 
 
 async def _talk(
-    server: Server, wires: descriptors.Descriptors, options: argparse.Namespace, talk: Talk
+    place: Place, wires: descriptors.Descriptors, options: argparse.Namespace, talk: Talk
 ) -> int:
     seconds: float | None = options.timeout
     late = f"no answer within {seconds or 0:g} seconds; the request was cancelled"
-    watchdog = _Watchdog(server.limits.shutdown_seconds, REFUSED, late)
+    watchdog = _Watchdog(place.grace, REFUSED, late)
     if seconds is not None:
         watchdog.start(after=seconds)
     try:
         async with asyncio.timeout(seconds) as limit:
-            async with conversation(server, REVISIONS[options.revision], _hear) as asked:
-                status = await talk(Visit(asked, wires), options)
+            answers = Answers(options.answer, terminal_at(wires.input))
+            asking = conversation(place.transport, options.revision, _hear, answers)
+            async with asking as asked:
+                visit = Visit(asked, wires, is_http=place.is_http)
+                status = await talk(visit, options)
+                for name in answers.unused():
+                    complain(f"note: nobody has asked for --answer {name}\n")
                 # Leaving is not part of the answer.
                 limit.reschedule(None)
                 watchdog.stop()
@@ -117,10 +129,19 @@ async def _talk(
         return _NOBODY_READS
     except TimeoutError:
         return failed(REFUSED, late)
-    except McpError as error:
-        return failed(REFUSED, error.message)
-    except (BadArgument, OSError) as error:
+    except (McpError, ServerGone, BadAnswer, CannotAnswer) as error:
+        return failed(REFUSED, _why(error, options))
+    except (BadArgument, NotAttached, OSError) as error:
         return failed(WRONG_COMMAND, str(error))
+
+
+def _why(error: Exception, options: argparse.Namespace) -> str:
+    """What the server says, and what may help."""
+    if isinstance(error, Refused):
+        return told(error, options)
+    if isinstance(error, McpError):
+        return error.message + hint(error)
+    return f"{error}; is this a server of MCP?" if isinstance(error, BadAnswer) else str(error)
 
 
 def _hear(method: str, params: dict[str, object]) -> None:

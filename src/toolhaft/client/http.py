@@ -21,6 +21,8 @@ Json: TypeAlias = dict[str, Any]
 _STREAM = "text/event-stream"
 _ACCEPT = f"application/json, {_STREAM}"
 _SHOWN = 300
+# Who asks is not known: about that, the status says more than any message.
+_UNKNOWN = 401
 _SECONDS_TO_COME_BACK = 1.0
 _SECONDS_TO_LEAVE = 5.0
 
@@ -111,13 +113,17 @@ class Http:
     async def _hear_whole(self, response: Response, id_: Any) -> None:
         body, name = await response.read(), self._exchanges.name
         answer = _message(body)
-        if answer is not None and (response.status < 400 or "error" in answer):
+        error = as_object((answer or {}).get("error"))  # that of OAuth is a word
+        if answer is not None and response.status != _UNKNOWN and (response.status < 400 or error):
             if id_ is not None and answer.get("id") is None:
                 # An error that does not say to what can only be meant for this.
                 body = json.dumps({**answer, "id": id_}).encode()
             self._take(body)
+        elif 300 <= response.status < 400 and "location" in response.headers:
+            moved = f"and points to {response.headers['location']}, which is not followed"
+            raise Refused(f"{name} answers with {response.status}, {moved}", response.status)
         elif response.status >= 400:
-            shown = body[:_SHOWN].decode("utf-8", "replace")
+            shown = str((error or {}).get("message", body[:_SHOWN].decode("utf-8", "replace")))
             raise Refused(f"{name} answers with {response.status}: {shown}", response.status)
         elif body.strip():
             raise BadAnswer(f"{name} answers with no message: {body[:_SHOWN]!r}")

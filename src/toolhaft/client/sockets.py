@@ -42,6 +42,8 @@ class Sockets:
             reader, writer = await asyncio.open_connection(
                 self._host, self._port, ssl=self._tls or None, limit=_LIMIT
             )
+        except ConnectionRefusedError as error:
+            raise ServerGone(f"nothing listens at {self.name}") from error
         except OSError as error:
             raise ServerGone(f"{self.name} cannot be reached: {error}") from error
         try:
@@ -88,12 +90,19 @@ async def _body(
     if status in (204, 304):
         return
     if headers.get("transfer-encoding", "").lower().endswith("chunked"):
-        while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
+        while size := _number((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
             yield await reader.readexactly(size)
             await reader.readexactly(2)
     elif "content-length" in headers:
-        if length := int(headers["content-length"]):
+        if length := _number(headers["content-length"]):
             yield await reader.readexactly(length)
     else:
         while data := await reader.read(_CHUNK):
             yield data
+
+
+def _number(text: str | bytes, base: int = 10) -> int:
+    try:
+        return int(text, base)
+    except ValueError:
+        raise BadAnswer(f"a length over HTTP is none: {text!r:.80}") from None

@@ -1,0 +1,115 @@
+"""A process that is attached, by its name: its socket carries the lines of a stdio server."""
+
+import asyncio
+import socket
+import sys
+from typing import Any
+
+from toolhaft_bridge.places import NotAttached, Refused, ask, attached_now, connect, path_of
+
+from ..client.failures import ServerGone
+from ..client.transport import Hear, Lost
+
+_PATIENCE = 5.0
+
+
+def is_attached(name: str) -> bool:
+    """Does a process go by this name? It need not answer."""
+    return sys.platform != "win32" and path_of(name) is not None
+
+
+class Attached:
+    """One client of an attached process, without a bridge between."""
+
+    said = ""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lines: _Lines | None = None
+
+    async def open(self, hear: Hear, lost: Lost) -> None:
+        """Connect.
+
+        Raises:
+            NotAttached: there is no such process.
+            ServerGone: it turns us away.
+        """
+        if sys.platform == "win32":
+            raise NotAttached("attach is not supported on Windows yet")
+        wire = self._wire()
+        loop = asyncio.get_running_loop()
+        gone = ServerGone(f"the process {self._name!r} has ended, or hung up")
+        _, self._lines = await loop.create_unix_connection(
+            lambda: _Lines(hear, lost, gone), sock=wire
+        )
+
+    def _wire(self) -> socket.socket:
+        path = path_of(self._name)
+        if path is None:
+            raise NotAttached(f"no process named {self._name!r} is attached; {attached_now()}")
+        try:
+            wire = connect(path, _PATIENCE)
+        except OSError:
+            raise NotAttached(
+                f"the process that was attached as {self._name!r} has ended; {attached_now()}"
+            ) from None
+        try:
+            ask(wire, "serve")
+        except (Refused, OSError) as error:
+            wire.close()
+            raise ServerGone(f"the process {self._name!r} does not serve us: {error}") from None
+        found = socket.socket(fileno=wire.detach())
+        found.setblocking(False)
+        return found
+
+    async def send(self, frame: bytes, message: Any) -> None:
+        assert self._lines is not None, "it is opened first"
+        self._lines.write(frame + b"\n")
+
+    def agreed(self, version: str) -> None: ...
+
+    def drop(self, id_: Any) -> bool:
+        return False
+
+    async def listen(self) -> None: ...
+
+    def leave(self) -> None: ...
+
+    async def close(self) -> None:
+        if self._lines is not None:
+            await self._lines.close()
+
+
+class _Lines(asyncio.Protocol):
+    """What comes over the socket."""
+
+    def __init__(self, hear: Hear, lost: Lost, gone: ServerGone) -> None:
+        self._hear = hear
+        self._lost = lost
+        self._gone = gone
+        self._rest = bytearray()
+        self._wire: Any = None
+        self._over = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._wire = transport
+
+    def data_received(self, data: bytes) -> None:
+        first, *others = data.split(b"\n")
+        self._rest += first
+        for line in others:
+            whole, self._rest = bytes(self._rest), bytearray(line)
+            if whole.strip():
+                self._hear(whole)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._over.set()
+        self._lost(None, self._gone)
+
+    def write(self, data: bytes) -> None:
+        if not self._wire.is_closing():
+            self._wire.write(data)
+
+    async def close(self) -> None:
+        self._wire.close()
+        await self._over.wait()
