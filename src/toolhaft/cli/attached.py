@@ -1,11 +1,12 @@
 """A process that is attached, by its name: its socket carries the lines of a stdio server."""
 
 import asyncio
+import contextlib
 import socket
 import sys
 from typing import Any
 
-from toolhaft_bridge.places import NotAttached, Refused, ask, attached_now, connect, path_of
+from toolhaft_bridge.places import NotAttached, Refused, ask, attached_now, connect, paths_of
 
 from ..client.failures import ServerGone
 from ..client.transport import Hear, Lost
@@ -15,7 +16,7 @@ _PATIENCE = 5.0
 
 def is_attached(name: str) -> bool:
     """Does a process go by this name? It need not answer."""
-    return sys.platform != "win32" and path_of(name) is not None
+    return sys.platform != "win32" and bool(paths_of(name))
 
 
 class Attached:
@@ -44,15 +45,7 @@ class Attached:
         )
 
     def _wire(self) -> socket.socket:
-        path = path_of(self._name)
-        if path is None:
-            raise NotAttached(f"no process named {self._name!r} is attached; {attached_now()}")
-        try:
-            wire = connect(path, _PATIENCE)
-        except OSError:
-            raise NotAttached(
-                f"the process that was attached as {self._name!r} has ended; {attached_now()}"
-            ) from None
+        wire = self._connected()
         try:
             ask(wire, "serve")
         except (Refused, OSError) as error:
@@ -61,6 +54,17 @@ class Attached:
         found = socket.socket(fileno=wire.detach())
         found.setblocking(False)
         return found
+
+    def _connected(self) -> socket.socket:
+        paths = paths_of(self._name)
+        for path in paths:
+            with contextlib.suppress(OSError):  # what a process has left behind
+                return connect(path, _PATIENCE)
+        if paths:
+            raise NotAttached(
+                f"the process that was attached as {self._name!r} has ended; {attached_now()}"
+            )
+        raise NotAttached(f"no process named {self._name!r} is attached; {attached_now()}")
 
     async def send(self, frame: bytes, message: Any) -> None:
         assert self._lines is not None, "it is opened first"
