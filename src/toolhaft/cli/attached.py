@@ -1,5 +1,6 @@
 """A process that is attached, by its name: its socket carries the lines of a stdio server."""
 
+import _socket
 import asyncio
 import contextlib
 import socket
@@ -55,7 +56,7 @@ class Attached:
         found.setblocking(False)
         return found
 
-    def _connected(self) -> socket.socket:
+    def _connected(self) -> _socket.socket:
         paths = paths_of(self._name)
         for path in paths:
             with contextlib.suppress(OSError):  # what a process has left behind
