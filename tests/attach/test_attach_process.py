@@ -257,6 +257,15 @@ def test_a_directory_of_somebody_else_is_refused(
         server.attach()
 
 
+def test_a_directory_that_cannot_be_made_is_named(
+    server: Server, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("XDG_RUNTIME_DIR", "TMPDIR"):
+        monkeypatch.setenv(variable, str(places / "nowhere"))
+    with pytest.raises(OSError, match=r"cannot make .*/nowhere/.*; set XDG_RUNTIME_DIR to"):
+        server.attach()
+
+
 def test_without_a_runtime_directory_there_is_one_for_temporary_files(
     server: Server, places: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
