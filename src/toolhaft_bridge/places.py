@@ -93,6 +93,10 @@ def own_directory() -> str:
         os.mkdir(path, 0o700)
     except FileExistsError:
         check_directory(path)
+    except OSError as error:
+        raise OSError(
+            f"cannot make {path}: {error.strerror}; set XDG_RUNTIME_DIR to a directory of your own"
+        ) from None
     return path
 
 

@@ -257,6 +257,15 @@ def test_a_directory_of_somebody_else_is_refused(
         server.attach()
 
 
+def test_a_directory_that_cannot_be_made_is_named(
+    server: Server, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("XDG_RUNTIME_DIR", "TMPDIR"):
+        monkeypatch.setenv(variable, str(places / "nowhere"))
+    with pytest.raises(OSError, match=r"cannot make .*/nowhere/.*; set XDG_RUNTIME_DIR to"):
+        server.attach()
+
+
 def test_without_a_runtime_directory_there_is_one_for_temporary_files(
     server: Server, places: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,7 +297,7 @@ def test_windows_is_told_that_it_has_to_wait(
         (b"[" * 60000 + b"\n", "connect with toolhaft attach"),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', "connect with toolhaft attach"),
         (b'{"toolhaft":2,"ask":"serve"}\n', "version 1 with bridges, and this one 2"),
-        (b'{"toolhaft":1,"ask":"money"}\n', "asked for serve, info, not for 'money'"),
+        (b'{"toolhaft":1,"ask":"money"}\n', "asked for serve, info, metrics, not for 'money'"),
         (b'{"toolhaft":1,"ask":"serve","init":"nowhere:f"}\n', "No module named 'nowhere'"),
         (b'{"toolhaft":1,"ask":"serve","init":"os:nothing"}\n', "AttributeError"),
         (b'{"toolhaft":1,"ask":"serve","stop":"os:sep"}\n', "is no function"),

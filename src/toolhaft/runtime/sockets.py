@@ -6,7 +6,7 @@ import socket
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 
 if sys.platform != "win32":
     import fcntl
@@ -45,7 +45,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 
 @contextlib.contextmanager
-def locked(path: str, seconds: float) -> Iterator[None]:
+def locked(path: str, seconds: float) -> Generator[None]:
     """Whoever makes or removes a socket in this directory does it alone: one that is bound and does
     not listen yet looks like one that was left behind.
 
