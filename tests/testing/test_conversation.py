@@ -1,0 +1,122 @@
+"""The client's side of a conversation with servers that do not do as they should."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from toolhaft import Server
+from toolhaft.client.conversation import Conversation
+from toolhaft.client.transport import Hear, Lost
+from toolhaft.testing import Client
+
+Json = dict[str, Any]
+ERAS = ["2025-11-25", "2026-07-28"]
+
+
+class Scripted:
+    """A server that is a function: from a message to what it sends back."""
+
+    said = ""
+
+    def __init__(self, answer: Callable[[Json], list[Any]]) -> None:
+        self._answer = answer
+
+    async def open(self, hear: Hear, lost: Lost) -> None:
+        self.hear, self.lost = hear, lost
+
+    async def send(self, frame: bytes, message: Any) -> None:
+        for each in self._answer(message):
+            asyncio.get_running_loop().call_soon(self.hear, json.dumps(each).encode())
+
+    def agreed(self, version: str) -> None: ...
+
+    def drop(self, id_: Any) -> bool:
+        return False
+
+    def forget(self, id_: Any) -> None: ...
+
+    async def listen(self) -> None: ...
+
+    def leave(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+def result(message: Json, **members: Any) -> Json:
+    return {"jsonrpc": "2.0", "id": message["id"], "result": members}
+
+
+def opened(message: Json) -> list[Json]:
+    if message.get("method") != "initialize":
+        return []
+    info = {"name": "scripted", "version": "1"}
+    version = message["params"]["protocolVersion"]
+    return [result(message, protocolVersion=version, capabilities={}, serverInfo=info)]
+
+
+def talking(answer: Callable[[Json], list[Any]], timeout: float = 5) -> Conversation:
+    info = {"name": "test", "version": "1"}
+    return Conversation(Scripted(answer), revision="2025-11-25", info=info, timeout=timeout)
+
+
+async def test_a_stranger_s_response_is_not_taken_for_that_to_a_raw_message() -> None:
+    def answer(message: Json) -> list[Any]:
+        if message.get("method") == "ping":
+            return [{"jsonrpc": "2.0", "id": 99, "result": {"late": True}}, result(message)]
+        return opened(message)
+
+    talk = talking(answer)
+    await talk.begin()
+    message = {"jsonrpc": "2.0", "id": 5, "method": "ping"}
+    response = await talk.exchange_raw(json.dumps(message).encode(), message)
+    await talk.end()
+
+    assert response == {"jsonrpc": "2.0", "id": 5, "result": {}}
+
+
+def adding() -> Server:
+    server = Server("adding", version="1")
+
+    @server.tool
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    return server
+
+
+@pytest.mark.parametrize("revision", ERAS)
+async def test_raw_messages_side_by_side_get_their_own_responses(revision: str) -> None:
+    async with Client(adding(), revision, timeout=5) as client:
+
+        async def one(number: int) -> Any:
+            response = await client.raw(client.requests.tools_call("add", {"a": number, "b": 1}))
+            return response["result"]["content"][0]["text"]
+
+        sums, garbage = await asyncio.gather(
+            asyncio.gather(*map(one, range(50))),
+            asyncio.gather(*(client.raw(b"{") for _ in range(10))),
+        )
+
+    assert sums == [str(number) for number in range(1, 51)]
+    assert [each["error"]["code"] for each in garbage] == [-32700] * 10
+
+
+@pytest.mark.parametrize("revision", ERAS)
+async def test_what_only_has_an_id_gets_its_error(revision: str) -> None:
+    async with Client(adding(), revision, timeout=5) as client:
+        response = await client.raw({"jsonrpc": "2.0", "id": 9})
+        none = await client.raw({"jsonrpc": "2.0", "id": 9, "result": {}})
+
+    assert response["error"]["code"] == -32600
+    assert none is None
+
+
+async def test_a_batch_gets_all_of_its_responses() -> None:
+    batch = [{"jsonrpc": "2.0", "id": id_, "method": "ping"} for id_ in ("a", "b")]
+    async with Client(adding(), "2025-03-26", timeout=5) as client:
+        responses = await client.raw(json.dumps(batch))
+
+    assert sorted(each["id"] for each in responses) == ["a", "b"]
