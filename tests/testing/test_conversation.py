@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from toolhaft import Server
+from toolhaft import Context, Server
 from toolhaft.client.conversation import Conversation
 from toolhaft.client.transport import Hear, Lost
-from toolhaft.testing import Client
+from toolhaft.testing import Client, SyncClient
 
 Json = dict[str, Any]
 ERAS = ["2025-11-25", "2026-07-28"]
@@ -120,3 +120,39 @@ async def test_a_batch_gets_all_of_its_responses() -> None:
         responses = await client.raw(json.dumps(batch))
 
     assert sorted(each["id"] for each in responses) == ["a", "b"]
+
+
+def reporting() -> Server:
+    server = Server("reporting", version="1")
+
+    @server.tool
+    async def reports(ctx: Context) -> str:
+        await ctx.progress(1, 2, "half")
+        return "done"
+
+    @server.tool
+    async def asks(ctx: Context) -> str:
+        return str(await ctx.elicit("How many?", int))
+
+    return server
+
+
+def test_a_plain_client_is_not_used_from_its_own_callbacks() -> None:
+    """It would wait for the loop that waits for it."""
+    with (
+        SyncClient(reporting(), timeout=5) as client,
+        pytest.raises(RuntimeError, match="from a callback of this client"),
+    ):
+        client.call_raw("reports", {}, on_progress=lambda *_: client.list_tools())
+
+
+def test_a_plain_client_is_not_used_from_its_own_answers() -> None:
+    clients: list[SyncClient] = []
+
+    def answer(method: str, params: Json) -> int:
+        return len(clients[0].list_tools())
+
+    with SyncClient(reporting(), timeout=5, answers=answer) as client:
+        clients.append(client)
+        with pytest.raises(RuntimeError, match="from a callback of this client"):
+            client.call("asks")

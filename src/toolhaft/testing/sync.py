@@ -149,6 +149,12 @@ class SyncClient:
         if self._loop is None:
             doing.close()
             raise RuntimeError("this client is not open; use it in: with SyncClient(…) as client")
+        if threading.current_thread() is self._thread:
+            doing.close()
+            raise RuntimeError(
+                "this client is used from a callback of this client, which would wait for itself "
+                "for ever; use the callback to note what it is told, and ask afterwards"
+            )
         done = asyncio.run_coroutine_threadsafe(doing, self._loop)
         try:
             return done.result()
