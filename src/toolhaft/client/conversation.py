@@ -280,7 +280,10 @@ class Conversation:
 
     async def _take_back(self, message: Json) -> None:
         if message["method"] != "initialize" and not self._transport.drop(message["id"]):
-            await self.notify("notifications/cancelled", {"requestId": message["id"]})
+            try:
+                await self.notify("notifications/cancelled", {"requestId": message["id"]})
+            finally:
+                self._transport.forget(message["id"])
 
     # What comes
 

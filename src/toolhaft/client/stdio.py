@@ -69,6 +69,8 @@ class Child:
     def drop(self, id_: Any) -> bool:
         return False
 
+    def forget(self, id_: Any) -> None: ...
+
     async def listen(self) -> None: ...
 
     def leave(self) -> None:
