@@ -8,7 +8,8 @@ import asyncio
 import itertools
 import json
 import math
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import UNSET
@@ -102,26 +103,56 @@ class Conversation:
         await self._settle(list(self._tasks))
 
     async def _negotiate(self) -> None:
+        asking = asyncio.create_task(self._discover(math.inf))
         try:
-            offered = await self._discover()
+            await asyncio.wait({asking}, timeout=self.timeout)
+            if asking.done() or not await self._shaken_hands_meanwhile(asking):
+                await self._choose(asking)
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+
+    async def _choose(self, asking: "asyncio.Task[list[str]]") -> None:
+        try:
+            offered = await asking
         except McpError as error:
             offered = _offered(error)
         except Refused as error:
             if error.status in _CLOSED_DOORS:
                 raise
             offered = []
-        except NoAnswer:  # an older server may keep silent about what it does not know
-            offered = []
-        spoken = [REVISIONS[date] for date in SUPPORTED if date in offered]
-        chosen = spoken[0] if spoken else NEWEST_HANDSHAKE
+        chosen = _newest(offered)
         if chosen.handshake:
             await self._shake_hands(chosen)
         elif chosen is not self.revision:
             self.revision = chosen
             await self._discover()
 
-    async def _discover(self) -> list[str]:
-        result = await self.request("server/discover", {})
+    async def _shaken_hands_meanwhile(self, asking: "asyncio.Task[list[str]]") -> bool:
+        """An older server may keep silent about what it does not know; a newer one may be slow.
+
+        False if the server turns out to need no handshake, which is then left.
+        """
+        newest = self.revision
+        shaking = asyncio.create_task(self._shake_hands(NEWEST_HANDSHAKE))
+        try:
+            await asyncio.wait({asking, shaking}, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done() and not asking.exception() and not _newest(asking.result()).handshake:
+                self.revision = newest
+                return False
+            try:
+                await shaking
+            except Exception as error:
+                silence = f"server/discover: no answer within {self.timeout:g} seconds"
+                error.add_note(f"{silence}, so the client tried a handshake")
+                raise
+        finally:
+            shaking.cancel()
+            await asyncio.gather(shaking, return_exceptions=True)
+        return True
+
+    async def _discover(self, timeout: float | None = None) -> list[str]:
+        result = await self.request("server/discover", {}, timeout=timeout)
         self._know(result, result.get("_meta", {}).get(SERVER_INFO))
         versions: list[str] = result.get("supportedVersions", [])
         return versions
@@ -191,8 +222,12 @@ class Conversation:
         """The entries of a list, from all of its pages."""
         page = await self.request(method, {})
         entries = list(_entries(page, method, member))  # its own: the page is on record
-        while "nextCursor" in page:
-            page = await self.request(method, {"cursor": page["nextCursor"]})
+        seen: set[str] = set()
+        while (cursor := page.get("nextCursor")) is not None:
+            if str(cursor) in seen:
+                raise BadAnswer(f"{method} gives the cursor {cursor!r} twice, so it never ends")
+            seen.add(str(cursor))
+            page = await self.request(method, {"cursor": cursor})
             entries += _entries(page, method, member)
         return entries
 
@@ -262,6 +297,14 @@ class Conversation:
         self._listeners.append(hear)
         await self._awaited(self._transport.listen(), "the stream of changes", None)
         return lambda: self._listeners.remove(hear)
+
+    @contextmanager
+    def failing(self) -> Generator["asyncio.Future[Any]"]:
+        """Fails as soon as there is nothing more to be heard from the server."""
+        with self._waiting.failure() as failure:
+            if self._failure is not None:
+                failure.set_exception(self._failure)
+            yield failure
 
     async def _awaited(self, coming: Coroutine[Any, Any, T], what: str, timeout: float | None) -> T:
         seconds = self.timeout if timeout is None else timeout
@@ -431,6 +474,12 @@ def encoded(message: Any) -> bytes:
     """A message as bytes. By the standard library, since msgspec has no integers beyond 64 bits."""
     text = json.dumps(message, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "surrogatepass")
+
+
+def _newest(offered: list[str]) -> Revision:
+    """The newest revision that both sides speak; if there is none, a server may still offer one."""
+    spoken = [REVISIONS[date] for date in SUPPORTED if date in offered]
+    return spoken[0] if spoken else NEWEST_HANDSHAKE
 
 
 def _offered(error: McpError) -> list[str]:

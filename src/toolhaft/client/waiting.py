@@ -34,6 +34,7 @@ class Waiting:
         self._raw: list[Answer] = []
         self._raw_with_id: list[Answer] = []
         self._batches: list[tuple[set[Any], Answer]] = []
+        self._watching: list[Answer] = []
 
     @contextmanager
     def request(self, message: Json) -> Generator[Answer]:
@@ -63,6 +64,13 @@ class Waiting:
         with _among(self._raw, answer), _among(self._batches, batch):
             yield answer
 
+    @contextmanager
+    def failure(self) -> Generator[Answer]:
+        """Never has a result, but fails as soon as no answer will come to anybody."""
+        watching: Answer = asyncio.get_running_loop().create_future()
+        with _among(self._watching, watching):
+            yield watching
+
     def take(self, response: Json) -> None:
         """Give a response to who waits for it. One that comes too late is nobody's."""
         found = self._named.get(key_of(response.get("id")))
@@ -87,7 +95,7 @@ class Waiting:
 
     def lose_all(self, error: Exception) -> None:
         """No answer will come to any."""
-        _break([*self._named.values(), *self._raw], error)
+        _break([*self._named.values(), *self._raw, *self._watching], error)
 
 
 @contextmanager
