@@ -18,7 +18,7 @@ from ..errors import McpError, MethodNotFound, UnsupportedVersion
 from ..protocol.revisions import NEWEST_HANDSHAKE, REVISIONS, SUPPORTED, Revision
 from ..protocol.stateless import SERVER_INFO
 from .envelope import envelope, opening
-from .failures import BadAnswer, NoAnswer, Refused
+from .failures import BadAnswer, ClientRefused, NoAnswer, Refused
 from .shapes import as_list, as_object, parsed
 from .transport import Transport
 from .waiting import Waiting, key_of, named
@@ -390,7 +390,10 @@ class Conversation:
         try:
             result = await self._result(request["method"], request.get("params") or {})
         except McpError as error:
-            await self.send({**answer, "error": {"code": error.code, "message": error.message}})
+            said: Json = {"code": error.code, "message": error.message}
+            if error.data is not UNSET:
+                said["data"] = error.data
+            await self.send({**answer, "error": said})
         except Exception as error:
             # Whoever waits for the server learns of it first, and then the server itself.
             self._waiting.lose_all(error)
@@ -406,12 +409,19 @@ class Conversation:
         requests: Json = result.get("inputRequests") or {}
         if requests:
             more["inputResponses"] = {
-                key: await self._result(each["method"], each.get("params") or {})
+                key: await self._answer_to(each["method"], each.get("params") or {})
                 for key, each in requests.items()
             }
         else:  # it is not ready yet
             await asyncio.sleep(_A_MOMENT)
         return more
+
+    async def _answer_to(self, method: str, params: Json) -> Json:
+        try:
+            return await self._result(method, params)
+        except McpError as error:
+            words = f"this client refused {method}, and left the call: {error.message}"
+            raise ClientRefused(words, code=error.code, data=error.data) from error
 
     async def _result(self, method: str, params: Json) -> Json:
         if method == "ping":
