@@ -252,3 +252,37 @@ async def test_a_list_that_never_ends_is_told() -> None:
     with pytest.raises(BadAnswer, match="tools/list gives the cursor 'one' twice"):
         await talk.all_of("tools/list", "tools")
     await talk.end()
+
+
+def changing() -> Server:
+    server = adding()
+
+    @server.resource("notes://all")
+    def notes() -> str:
+        return "milk"
+
+    return server
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_plain_function_hears_changes_in_every_way(revision: str) -> None:
+    server = changing()
+    with (
+        SyncClient(server, revision, timeout=5) as client,
+        client.subscribe("notes://all") as heard,
+    ):
+        assert heard.so_far() == []
+        server.resource_updated("notes://all")
+        assert next(iter(heard)).uri == "notes://all"
+        assert heard.so_far() == []
+
+
+def test_a_plain_test_that_fails_while_it_listens_fails_for_its_own_reason() -> None:
+    with (
+        SyncClient(changing(), "2025-11-25", timeout=5) as client,
+        pytest.raises(ZeroDivisionError),
+        client.subscribe("notes://all"),
+    ):
+        raise ZeroDivisionError
+    sent = [each["method"] for each in client.wire.sent]
+    assert "resources/unsubscribe" not in sent
