@@ -82,6 +82,13 @@ def mcp_client(request: pytest.FixtureRequest) -> Generator[Any]:
 
     client = _client(request)
     function = request.node.obj
+    drawn: Any = getattr(function, "hypothesis", None)
+    if inspect.iscoroutinefunction(getattr(drawn, "inner_test", None)):
+        # A plain function around an async one, which is run once for each example.
+        inner, drawn.inner_test = drawn.inner_test, _inside(client, drawn.inner_test)
+        yield client
+        drawn.inner_test = inner
+        return
     if not inspect.iscoroutinefunction(function):
         with SyncClient.of(client) as plain:
             yield plain

@@ -1,6 +1,9 @@
 """`toolhaft check` and `toolhaft contract`, as processes."""
 
+import contextlib
 import json
+import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -307,3 +310,31 @@ def test_a_contract_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert done.stderr == (
         "toolhaft: cannot write 'nope/s.lock': there is no folder 'nope'; make it first\n"
     )
+@pytest.mark.parametrize(
+    "place",
+    ["", "server = Server('tested', version='1', lifespan=begins)"],
+    ids=["loaded", "lifespan"],
+)
+def test_a_server_may_start_a_process_of_its_own(tmp_path: Path, place: str) -> None:
+    """Which holds the pipes of the server for as long as it likes."""
+    source = f"""
+        def begin():
+            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
+            with open("pids", "a") as file:
+                file.write(f"{{child.pid}}\\n")
+
+        @contextlib.asynccontextmanager
+        async def begins(server):
+            begin()
+            yield
+
+        {place or "begin()"}
+        """
+    try:
+        report = checked(tmp_path, source, "--timeout", "20")
+    finally:
+        for pid in (tmp_path / "pids").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+
+    assert said(report, "protocol", "lifespan") == []

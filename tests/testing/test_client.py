@@ -14,6 +14,7 @@ from toolhaft import Accepted, Cancelled, Declined, McpError, Root, Sampled, Ser
 from toolhaft.protocol.revisions import METHODS
 from toolhaft.testing import (
     Client,
+    ClientRefused,
     NoAnswer,
     SyncClient,
     ToolFailed,
@@ -314,10 +315,18 @@ async def test_what_the_client_does_not_declare_is_not_asked(server: Server, rev
 
 @every_era
 async def test_a_client_may_refuse(server: Server, revision: str) -> None:
-    refusal = McpError("not today", code=-1)
+    refusal = McpError("not today", code=-1, data={"until": "noon"})
     async with Client(server, revision, answers={"Which size?": refusal}) as client:
-        with pytest.raises((McpError, ToolFailed), match="not today"):
+        with pytest.raises((McpError, ToolFailed), match="not today") as caught:
             await client.call("order")
+        sent = [each["error"] for each in client.wire.sent if "error" in each]
+
+    if revision == "2026-07-28":
+        assert isinstance(caught.value, ClientRefused)
+        assert "this client refused elicitation/create, and left the call" in str(caught.value)
+        assert sent == []
+    else:
+        assert sent == [{"code": -1, "message": "not today", "data": {"until": "noon"}}]
 
 
 async def test_rounds_are_counted(server: Server) -> None:

@@ -484,3 +484,56 @@ def test_the_option_of_pytest_writes_the_file(pytester: pytest.Pytester) -> None
     failed.stdout.fnmatch_lines(["*tool one: is gone*"])
     pytester.runpytest_subprocess("--update-contract").assert_outcomes(passed=1)
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+def in_an_object(**members: Any) -> Json:
+    return {"type": "object", "properties": members}
+
+
+def told(before: Json, after: Json) -> list[tuple[bool, str]]:
+    """What is said of arguments that change."""
+    old, new = ({"tools": {"t": {"inputSchema": each}}} for each in (before, after))
+    return [(each.breaks, str(each)) for each in differences(old, new)]
+
+
+def test_a_header_is_looked_for_where_clients_look_for_it() -> None:
+    plain, mirrored = {"type": "string"}, {"type": "string", "x-mcp-header": "Region"}
+    before = in_an_object(to=in_an_object(region=plain))
+    after = in_an_object(to=in_an_object(region=mirrored))
+
+    place = "tool t, argument to.region: x-mcp-header"
+    assert told(before, after) == [(True, f"{place} was not there, is Region")]
+    assert told(after, before) == [(False, f"{place} was Region, is not there")]
+
+
+@pytest.mark.parametrize("wrap", ["object", "list", "definition", "open"])
+def test_an_argument_that_is_gone_inside_of_another_breaks_clients(wrap: str) -> None:
+    def schema(**members: Any) -> Json:
+        inner = in_an_object(**{name: {"type": kind} for name, kind in members.items()})
+        if wrap == "open":
+            inner["additionalProperties"] = True
+        if wrap == "list":
+            return in_an_object(to={"type": "array", "items": inner})
+        if wrap == "definition":
+            return {**in_an_object(to={"$ref": "#/$defs/To"}), "$defs": {"To": inner}}
+        return in_an_object(to=inner)
+
+    path = "to[].floor" if wrap == "list" else "to.floor"
+    changed = told(schema(city="string", floor="integer"), schema(city="string"))
+    assert (True, f"tool t, argument {path}: is gone") in changed
+
+
+def test_an_argument_that_others_speak_of_is_not_gone() -> None:
+    text = {"type": "string"}
+    before = in_an_object(to=in_an_object(a=text, b=text))
+    after = in_an_object(to={**in_an_object(a=text), "patternProperties": {"^b": text}})
+    assert not any("is gone" in words for _, words in told(before, after))
+
+
+def test_definitions_that_lead_to_themselves_are_compared() -> None:
+    def schema(**more: Any) -> Json:
+        node = in_an_object(next={"$ref": "#/$defs/Node"}, **more)
+        return {**in_an_object(first={"$ref": "#/$defs/Node"}), "$defs": {"Node": node}}
+
+    changed = told(schema(name={"type": "string"}), schema())
+    assert (True, "tool t, argument first.name: is gone") in changed

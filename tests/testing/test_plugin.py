@@ -127,6 +127,33 @@ def test_async_tests_have_a_client_on_their_own_loop(pytester: pytest.Pytester, 
     )
 
 
+@pytest.mark.parametrize("how", SET_UPS)
+def test_async_tests_may_draw_examples(pytester: pytest.Pytester, how: str) -> None:
+    options, mark = SET_UPS[how]
+    pytester.makeconftest(SERVER + (BACKEND if how == "anyio" else ""))
+    pytester.makepyfile(
+        f"""
+        import pytest
+        from hypothesis import HealthCheck, given, settings, strategies as st
+
+        fixtures = [HealthCheck.function_scoped_fixture]
+
+        {mark}
+        @settings(max_examples=3, suppress_health_check=fixtures, deadline=None, database=None)
+        @given(a=st.integers(0, 5))
+        async def test_async(mcp_client, a):
+            assert await mcp_client.call("add", a=a, b=1) == a + 1
+
+        @settings(max_examples=3, suppress_health_check=fixtures, deadline=None, database=None)
+        @given(a=st.integers(0, 5))
+        def test_plain(mcp_client, a):
+            assert mcp_client.call("add", a=a, b=1) == a + 1
+        """
+    )
+
+    run(pytester, *options).assert_outcomes(passed=2)
+
+
 def test_plain_tests_need_no_other_plugin(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(SERVER)
     pytester.makepyfile(PLAIN)

@@ -27,9 +27,11 @@ class InProcess:
         self._events: asyncio.Queue[Message] = asyncio.Queue()
         self._told: asyncio.Queue[Message] = asyncio.Queue()
         self._living: asyncio.Future[None] | None = None
+        # What the lifespan hands on to requests.
+        self._state: dict[str, Any] = {}
 
     async def open(self) -> None:
-        scope: Message = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+        scope: Message = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": self._state}
         self._events.put_nowait({"type": "lifespan.startup"})
         self._living = asyncio.ensure_future(self._app(scope, self._events.get, self._told.put))
         said = await self._said()
@@ -73,6 +75,7 @@ class InProcess:
             "headers": [(k.lower().encode(), v.encode("latin-1")) for k, v in fields.items()],
             "server": (_HOST, 80),
             "client": ("127.0.0.1", 1),
+            "state": dict(self._state),
         }
         answer = _Answer(body)
         running = asyncio.ensure_future(self._app(scope, answer.receive, answer.send))
@@ -111,7 +114,8 @@ class _Answer:
             self._headers = {
                 k.decode().lower(): v.decode("latin-1") for k, v in message.get("headers", ())
             }
-            self.begun.set_result(Response(self._status, self._headers, self._read()))
+            if not self.begun.done():  # else nobody waits for it any more
+                self.begun.set_result(Response(self._status, self._headers, self._read()))
             return
         self._parts.put_nowait(message.get("body", b""))
         if not message.get("more_body"):

@@ -8,7 +8,8 @@ import asyncio
 import itertools
 import json
 import math
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import UNSET
@@ -17,9 +18,10 @@ from ..errors import McpError, MethodNotFound, UnsupportedVersion
 from ..protocol.revisions import NEWEST_HANDSHAKE, REVISIONS, SUPPORTED, Revision
 from ..protocol.stateless import SERVER_INFO
 from .envelope import envelope, opening
-from .failures import BadAnswer, NoAnswer, Refused
+from .failures import BadAnswer, ClientRefused, NoAnswer, Refused
 from .shapes import as_list, as_object, parsed
 from .transport import Transport
+from .waiting import Waiting, key_of, named
 from .wire import Wire
 
 T = TypeVar("T")
@@ -64,12 +66,10 @@ class Conversation:
         self.timeout = timeout
         self._wire = wire
         self._ids = itertools.count(1)
-        self._waiting: dict[Any, asyncio.Future[Json]] = {}
+        self._waiting = Waiting()
         self._progress: dict[Any, Progress] = {}
         self._tasks: dict[asyncio.Task[None], Any] = {}
         self._listeners: list[Hear] = []
-        # Waits for an answer that cannot say to what it is one.
-        self._nameless: asyncio.Future[Json] | None = None
         self._failure: Exception | None = None
 
         # What is spoken, and what the server says of itself.
@@ -103,26 +103,56 @@ class Conversation:
         await self._settle(list(self._tasks))
 
     async def _negotiate(self) -> None:
+        asking = asyncio.create_task(self._discover(math.inf))
         try:
-            offered = await self._discover()
+            await asyncio.wait({asking}, timeout=self.timeout)
+            if asking.done() or not await self._shaken_hands_meanwhile(asking):
+                await self._choose(asking)
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+
+    async def _choose(self, asking: "asyncio.Task[list[str]]") -> None:
+        try:
+            offered = await asking
         except McpError as error:
             offered = _offered(error)
         except Refused as error:
             if error.status in _CLOSED_DOORS:
                 raise
             offered = []
-        except NoAnswer:  # an older server may keep silent about what it does not know
-            offered = []
-        spoken = [REVISIONS[date] for date in SUPPORTED if date in offered]
-        chosen = spoken[0] if spoken else NEWEST_HANDSHAKE
+        chosen = _newest(offered)
         if chosen.handshake:
             await self._shake_hands(chosen)
         elif chosen is not self.revision:
             self.revision = chosen
             await self._discover()
 
-    async def _discover(self) -> list[str]:
-        result = await self.request("server/discover", {})
+    async def _shaken_hands_meanwhile(self, asking: "asyncio.Task[list[str]]") -> bool:
+        """An older server may keep silent about what it does not know; a newer one may be slow.
+
+        False if the server turns out to need no handshake, which is then left.
+        """
+        newest = self.revision
+        shaking = asyncio.create_task(self._shake_hands(NEWEST_HANDSHAKE))
+        try:
+            await asyncio.wait({asking, shaking}, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done() and not asking.exception() and not _newest(asking.result()).handshake:
+                self.revision = newest
+                return False
+            try:
+                await shaking
+            except Exception as error:
+                silence = f"server/discover: no answer within {self.timeout:g} seconds"
+                error.add_note(f"{silence}, so the client tried a handshake")
+                raise
+        finally:
+            shaking.cancel()
+            await asyncio.gather(shaking, return_exceptions=True)
+        return True
+
+    async def _discover(self, timeout: float | None = None) -> list[str]:
+        result = await self.request("server/discover", {}, timeout=timeout)
         self._know(result, result.get("_meta", {}).get(SERVER_INFO))
         versions: list[str] = result.get("supportedVersions", [])
         return versions
@@ -192,8 +222,12 @@ class Conversation:
         """The entries of a list, from all of its pages."""
         page = await self.request(method, {})
         entries = list(_entries(page, method, member))  # its own: the page is on record
-        while "nextCursor" in page:
-            page = await self.request(method, {"cursor": page["nextCursor"]})
+        seen: set[str] = set()
+        while (cursor := page.get("nextCursor")) is not None:
+            if str(cursor) in seen:
+                raise BadAnswer(f"{method} gives the cursor {cursor!r} twice, so it never ends")
+            seen.add(str(cursor))
+            page = await self.request(method, {"cursor": cursor})
             entries += _entries(page, method, member)
         return entries
 
@@ -220,49 +254,27 @@ class Conversation:
         Args:
             timeout: in seconds; None is that of the conversation, `math.inf` is none.
         """
-        key = _key(message["id"])
-        answer = self._expect(message)
-        if progress is not None:
-            self._progress[key] = progress
-        try:
-            return await self._awaited(self._sent(message, None, answer), _named(message), timeout)
-        except NoAnswer:
-            await self._take_back(message)
-            raise
-        except asyncio.CancelledError:
-            self._later(self._take_back(message), None)
-            raise
-        finally:
-            del self._waiting[key]
-            self._progress.pop(key, None)
+        with self._waiting.request(message) as answer:
+            if progress is not None:
+                self._progress[key_of(message["id"])] = progress
+            sent = self._sent(message, None, answer)
+            try:
+                return await self._awaited(sent, named(message), timeout)
+            except NoAnswer:
+                await self._take_back(message)
+                raise
+            except asyncio.CancelledError:
+                self._later(self._take_back(message), None)
+                raise
+            finally:
+                self._progress.pop(key_of(message["id"]), None)
 
-    async def exchange_raw(self, frame: bytes, message: Any) -> Json:
-        """Any bytes, and the response: to their id, or one that cannot say to what it is one."""
-        request = as_object(message) or {}
-        if "id" in request:
-            answer = self._expect(request)
-        else:
-            answer = asyncio.get_running_loop().create_future()
-        self._nameless = answer
-        try:
+    async def exchange_raw(self, frame: bytes, message: Any) -> Any:
+        """Any bytes, and the response: to their ids, or one that cannot say to what it is one."""
+        with self._waiting.raw(message) as answer:
             return await self._awaited(self._sent(message, frame, answer), f"{frame[:80]!r}", None)
-        finally:
-            self._nameless = None
-            if "id" in request:
-                del self._waiting[_key(request["id"])]
 
-    def _expect(self, request: Json) -> "asyncio.Future[Json]":
-        key = _key(request["id"])
-        if key in self._waiting:
-            raise ValueError(
-                f"{_named(request)}: another request with the id {request['id']!r} is under way"
-            )
-        answer = self._waiting[key] = asyncio.get_running_loop().create_future()
-        return answer
-
-    async def _sent(
-        self, message: Any, frame: bytes | None, answer: "asyncio.Future[Json]"
-    ) -> Json:
+    async def _sent(self, message: Any, frame: bytes | None, answer: "asyncio.Future[Any]") -> Any:
         await self.send(message, frame)
         return await answer
 
@@ -278,13 +290,21 @@ class Conversation:
         if self._wire is not None:
             self._wire.note(">", message)
         sending = self._transport.send(encoded(message) if frame is None else frame, message)
-        await self._awaited(sending, _named(as_object(message) or {}), None)
+        await self._awaited(sending, named(as_object(message) or {}), None)
 
     async def listen(self, hear: Hear) -> Callable[[], None]:
         """Hear notifications from now on; the result ends that."""
         self._listeners.append(hear)
         await self._awaited(self._transport.listen(), "the stream of changes", None)
         return lambda: self._listeners.remove(hear)
+
+    @contextmanager
+    def failing(self) -> Generator["asyncio.Future[Any]"]:
+        """Fails as soon as there is nothing more to be heard from the server."""
+        with self._waiting.failure() as failure:
+            if self._failure is not None:
+                failure.set_exception(self._failure)
+            yield failure
 
     async def _awaited(self, coming: Coroutine[Any, Any, T], what: str, timeout: float | None) -> T:
         seconds = self.timeout if timeout is None else timeout
@@ -303,7 +323,10 @@ class Conversation:
 
     async def _take_back(self, message: Json) -> None:
         if message["method"] != "initialize" and not self._transport.drop(message["id"]):
-            await self.notify("notifications/cancelled", {"requestId": message["id"]})
+            try:
+                await self.notify("notifications/cancelled", {"requestId": message["id"]})
+            finally:
+                self._transport.forget(message["id"])
 
     # What comes
 
@@ -317,37 +340,34 @@ class Conversation:
             return
         if self._wire is not None:
             self._wire.note("<", message)
-        for each in as_list(message) or [message]:
+        batch = as_list(message)
+        if batch and self._waiting.take_batch(batch):
+            batch = [each for each in batch if "method" in (as_object(each) or {})]
+        for each in [message] if batch is None else batch:
             try:
                 self._on(each)
             except Exception as error:  # of whoever hears: a test must not miss it
-                self._fail(error)
+                self._waiting.lose_all(error)
 
     def _on(self, sent: Any) -> None:
         message = as_object(sent)
         if message is None:
             self._lost(None, BadAnswer(f"the server sent what is no message: {sent!r:.200}"))
         elif "method" not in message:
-            self._on_response(message)
+            self._waiting.take(message)
         elif "id" in message:
             self._later(self._respond(message), message["id"])
         else:
             self._on_notice(message["method"], message.get("params") or {})
 
-    def _on_response(self, message: Json) -> None:
-        answer = self._waiting.get(_key(message.get("id")), self._nameless)
-        # An answer that comes too late is nobody's.
-        if answer is not None and not answer.done():
-            answer.set_result(message)
-
     def _on_notice(self, method: str, params: Json) -> None:
         if method == "notifications/progress":
-            told = self._progress.get(_key(params.get("progressToken")))
+            told = self._progress.get(key_of(params.get("progressToken")))
             if told is not None:
                 told(params["progress"], params.get("total"), params.get("message"))
         elif method == "notifications/cancelled":
             for task, id_ in self._tasks.items():
-                if id_ is not None and _key(id_) == _key(params.get("requestId")):
+                if id_ is not None and key_of(id_) == key_of(params.get("requestId")):
                     task.cancel()
         if self._hear is not None:
             self._hear(method, params)
@@ -357,13 +377,10 @@ class Conversation:
     def _lost(self, id_: Any, error: Exception) -> None:
         """No answer will come, to one request or to any."""
         if id_ is not None:
-            lost = [self._waiting.get(_key(id_))]
+            self._waiting.lose(id_, error)
         else:
             self._failure = error
-            lost = [*self._waiting.values(), self._nameless]
-        for answer in lost:
-            if answer is not None and not answer.done():
-                answer.set_exception(error)
+            self._waiting.lose_all(error)
 
     # What the server asks for
 
@@ -373,19 +390,16 @@ class Conversation:
         try:
             result = await self._result(request["method"], request.get("params") or {})
         except McpError as error:
-            await self.send({**answer, "error": {"code": error.code, "message": error.message}})
+            said: Json = {"code": error.code, "message": error.message}
+            if error.data is not UNSET:
+                said["data"] = error.data
+            await self.send({**answer, "error": said})
         except Exception as error:
             # Whoever waits for the server learns of it first, and then the server itself.
-            self._fail(error)
+            self._waiting.lose_all(error)
             await self.send({**answer, "error": {"code": -1, "message": str(error)}})
         else:
             await self.send({**answer, "result": result})
-
-    def _fail(self, error: Exception) -> None:
-        """Whoever waits now learns what went wrong on our side."""
-        for answer in self._waiting.values():
-            if not answer.done():
-                answer.set_exception(error)
 
     async def _answers(self, result: Json) -> Json:
         """By another round, in the era without a handshake."""
@@ -395,12 +409,19 @@ class Conversation:
         requests: Json = result.get("inputRequests") or {}
         if requests:
             more["inputResponses"] = {
-                key: await self._result(each["method"], each.get("params") or {})
+                key: await self._answer_to(each["method"], each.get("params") or {})
                 for key, each in requests.items()
             }
         else:  # it is not ready yet
             await asyncio.sleep(_A_MOMENT)
         return more
+
+    async def _answer_to(self, method: str, params: Json) -> Json:
+        try:
+            return await self._result(method, params)
+        except McpError as error:
+            words = f"this client refused {method}, and left the call: {error.message}"
+            raise ClientRefused(words, code=error.code, data=error.data) from error
 
     async def _result(self, method: str, params: Json) -> Json:
         if method == "ping":
@@ -465,17 +486,10 @@ def encoded(message: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _key(id_: Any) -> Any:
-    """An id among others: to Python, True is 1, and so is 1.0."""
-    return type(id_), id_ if isinstance(id_, str | int | float) else repr(id_)
-
-
-def _named(message: Json) -> str:
-    """A request, as an error names it."""
-    params = as_object(message.get("params")) or {}
-    about = params.get("name", params.get("uri"))
-    method = str(message.get("method"))
-    return method if about is None else f"{method} {about!r}"
+def _newest(offered: list[str]) -> Revision:
+    """The newest revision that both sides speak; if there is none, a server may still offer one."""
+    spoken = [REVISIONS[date] for date in SUPPORTED if date in offered]
+    return spoken[0] if spoken else NEWEST_HANDSHAKE
 
 
 def _offered(error: McpError) -> list[str]:

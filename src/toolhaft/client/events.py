@@ -15,20 +15,31 @@ class Event(Struct):
 
 async def events(parts: AsyncIterator[bytes]) -> AsyncIterator[Event]:
     """The events of a stream. A line ends with CR LF, LF or CR, and an event with an empty one."""
-    rest = b""
     lines: list[str] = []
+    async for line in _lines(parts):
+        if line:
+            lines.append(line)
+        elif lines:
+            yield _event(lines)
+            lines = []
+
+
+async def _lines(parts: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    # A line as it comes, in parts: joined once, when it is whole.
+    rest: list[bytes] = []
+    after_cr, is_first = False, True
     async for part in parts:
-        rest += part
-        held = rest.endswith(b"\r")  # its LF may be in the next part
-        whole = rest[:-1] if held else rest
-        *complete, last = whole.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        rest = last + b"\r" if held else last
-        for line in complete:
-            if line:
-                lines.append(line.decode("utf-8", "replace"))
-            elif lines:
-                yield _event(lines)
-                lines = []
+        if not part:
+            continue
+        # The LF of a CR that has ended a line already.
+        fresh = part[1:] if after_cr and part.startswith(b"\n") else part
+        after_cr = part.endswith(b"\r")
+        *complete, last = fresh.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        for each in complete:
+            line = b"".join([*rest, each]).decode("utf-8", "replace")
+            yield line.removeprefix("\ufeff") if is_first else line
+            rest, is_first = [], False
+        rest.append(last)
 
 
 def _event(lines: list[str]) -> Event:
@@ -41,7 +52,7 @@ def _event(lines: list[str]) -> Event:
             data.append(value)
         elif name == "id":
             found.id = value
-        elif name == "retry" and value.isdigit():
+        elif name == "retry" and value.isascii() and value.isdigit():
             found.retry = int(value)
     found.data = "\n".join(data)
     return found

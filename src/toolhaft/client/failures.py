@@ -1,8 +1,17 @@
 """What may go wrong with a server, as its client sees it. Errors of JSON-RPC are `McpError`."""
 
+from ..errors import McpError
+
 
 class NoAnswer(TimeoutError):
     """An answer did not come in time; the message says to what, and what was heard instead."""
+
+
+class ClientRefused(McpError):
+    """This client refuses a question where it cannot tell the server so, and leaves the call.
+
+    In a session the server gets an error; in 2026-07-28 a refusal is no answer to a question.
+    """
 
 
 class ServerGone(ConnectionError):

@@ -24,6 +24,9 @@ _SHOWN = 300
 # Who asks is not known: about that, the status says more than any message.
 _UNKNOWN = 401
 _SECONDS_TO_COME_BACK = 1.0
+# Whatever a server says, it is not asked more often than this.
+_SOONEST = 0.05
+_INITIALIZED = "notifications/initialized"
 _SECONDS_TO_LEAVE = 5.0
 
 
@@ -40,6 +43,7 @@ class Http:
         self._schemas: dict[Any, Json] = {}
         self._tasks: dict[asyncio.Task[None], Any] = {}
         self._ears: asyncio.Task[None] | None = None
+        self._begun: asyncio.Future[None] | None = None
 
     async def open(self, hear: Hear, lost: Lost) -> None:
         self._hear, self._lost = hear, lost
@@ -49,6 +53,8 @@ class Http:
         request = as_object(message) or {}
         if "method" not in request or "id" not in request:
             await self._post(frame, message, None)
+            if request.get("method") == _INITIALIZED and self._version is not None:
+                self._prick_up_ears()  # and do not wait: a server need not have such a stream
             return
         task = asyncio.create_task(self._post(frame, message, request["id"]))
         self._tasks[task] = request["id"]
@@ -61,19 +67,29 @@ class Http:
         """Without a handshake, closing the stream of a request is how it is cancelled."""
         if self._version is not None:
             return False
+        self.forget(id_)
+        return True
+
+    def forget(self, id_: Any) -> None:
         for task, id_of in self._tasks.items():
             if type(id_of) is type(id_) and id_of == id_:
                 task.cancel()
-        return True
 
     async def listen(self) -> None:
-        if self._version is None or self._ears is not None:
+        if self._version is None:
             return
-        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._ears = asyncio.create_task(self._overhear(begun))
-        await asyncio.wait({begun, self._ears}, return_when=asyncio.FIRST_COMPLETED)
-        if self._ears.done():
-            self._ears.result()
+        begun, ears = self._prick_up_ears()
+        await asyncio.wait({begun, ears}, return_when=asyncio.FIRST_COMPLETED)
+        if ears.done():
+            ears.result()
+
+    def _prick_up_ears(self) -> "tuple[asyncio.Future[None], asyncio.Task[None]]":
+        if self._begun is None or self._ears is None or self._ears.done():
+            self._begun = asyncio.get_running_loop().create_future()
+            self._ears = asyncio.create_task(self._overhear(self._begun))
+            # Who listens is told what went wrong; nobody else needs to know.
+            self._ears.add_done_callback(lambda ears: ears.cancelled() or ears.exception())
+        return self._begun, self._ears
 
     def leave(self) -> None: ...
 
@@ -143,7 +159,7 @@ class Http:
             if event.id is not None:
                 place.id = event.id
             if event.retry is not None:
-                place.seconds = event.retry / 1000
+                place.seconds = max(_SOONEST, event.retry / 1000)
             if event.data:
                 yield event.data.encode()
 

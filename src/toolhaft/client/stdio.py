@@ -14,6 +14,7 @@ from .transport import Hear, Lost
 # What is kept of stderr: its end.
 _KEPT = 64 * 1024
 _SECONDS_TO_LEAVE = 5.0
+_SECONDS_TO_DRAIN = 0.2
 # The commands of whoever runs us, also where they are not on the path.
 _OWN = {"python": [sys.executable], "toolhaft": [sys.executable, "-m", "toolhaft"]}
 
@@ -69,6 +70,8 @@ class Child:
     def drop(self, id_: Any) -> bool:
         return False
 
+    def forget(self, id_: Any) -> None: ...
+
     async def listen(self) -> None: ...
 
     def leave(self) -> None:
@@ -91,7 +94,7 @@ class Child:
             if pipes.exited.done():
                 break
         # What it wrote last is read, unless a child of its own holds the pipe.
-        await asyncio.wait({pipes.drained}, timeout=0.2)
+        await asyncio.wait({pipes.drained}, timeout=_SECONDS_TO_DRAIN)
         process.close()
         await asyncio.sleep(0)  # for the transports of the pipes to be closed
 
@@ -134,6 +137,12 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._status = self._process.get_returncode()
         if not self.exited.done():
             self.exited.set_result(None)
+        self._look()
+        # A child of its own may hold the pipes for as long as it likes.
+        asyncio.get_running_loop().call_later(_SECONDS_TO_DRAIN, self._give_up)
+
+    def _give_up(self) -> None:
+        self._open.clear()
         self._look()
 
     def _look(self) -> None:

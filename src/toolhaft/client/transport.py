@@ -38,6 +38,10 @@ class Transport(Protocol):
         """Take a request back, if this transport has a way to; else a message has to say so."""
         ...
 
+    def forget(self, id_: Any) -> None:
+        """Nobody waits for the answer to this request any longer."""
+        ...
+
     async def listen(self) -> None:
         """Hear what belongs to no request from now on, if that has to be asked for."""
         ...

@@ -1,6 +1,6 @@
 """For tests of servers: a client of every revision, assertions, and what else a test needs."""
 
-from ..client.failures import BadAnswer, NoAnswer, Refused, ServerGone
+from ..client.failures import BadAnswer, ClientRefused, NoAnswer, Refused, ServerGone
 from ..client.wire import Passed, Wire
 from .acting import DoneTwice, acts_once
 from .answers import Question, Unanswered, UnusedAnswers
@@ -20,6 +20,7 @@ __all__ = [
     "BadAnswer",
     "BadTranscript",
     "Client",
+    "ClientRefused",
     "ContractChanged",
     "Differs",
     "DoneTwice",

@@ -401,7 +401,9 @@ class Client:
                 known = parsed(frame)
             except ValueError:
                 known = frame
-        if (as_object(known) or {}).keys() & {"id", "method"} in ({"id"}, {"method"}):
+        members = (as_object(known) or {}).keys()
+        is_response = "method" not in members and members & {"result", "error"}
+        if is_response or members & {"id", "method"} == {"method"}:
             await self.talk.send(known, frame)
             return None
         return await self.talk.exchange_raw(frame, known)

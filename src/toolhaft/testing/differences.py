@@ -13,6 +13,7 @@ from ..schema.shapes import is_object
 from .bounds import NOTHING, Narrowing
 from .narrowing import narrowings
 from .snapshot import Json
+from .unlisted import Unlisted
 
 _HINTS = {
     "readOnlyHint": "read-only",
@@ -133,10 +134,9 @@ def _arguments(where: str, before: Json, after: Json) -> Iterator[Difference]:
     if before == after:
         return
     tighter, wider = narrowings(before, after), narrowings(after, before)
-    gone = {each.path for each in tighter}
-    for name in sorted(before.get("properties", {}).keys() - after.get("properties", {}).keys()):
-        if name not in gone:  # let pass, and not looked at
-            tighter.append(Narrowing(name, "properties"))
+    told = {each.path for each in tighter}
+    gone = [name for name in Unlisted(before, after).names() if name not in told]
+    tighter += [Narrowing(name, "properties") for name in gone]
     found = [
         *_both_ways(f"{where}, argument", where, tighter, wider),
         *_headers(where, before, after),
@@ -245,16 +245,21 @@ def _clipped(text: str) -> str:
 
 def _headers(where: str, before: Json, after: Json) -> Iterator[Difference]:
     """Arguments that clients must repeat in a header: who has the old list does not."""
-    old, new = (each.get("properties", {}) for each in (before, after))
+    old, new = dict(_mirrored(before)), dict(_mirrored(after))
     for name in sorted(old.keys() & new.keys()):
-        was, now = (_member(each[name], "x-mcp-header") for each in (old, new))
+        was, now = old[name], new[name]
         if was != now:
             words = f"x-mcp-header was {was or 'not there'}, is {now or 'not there'}"
             yield Difference(f"{where}, argument {name}", words, breaks=now is not None)
 
 
-def _member(schema: Any, keyword: str) -> Any:
-    return schema.get(keyword) if is_object(schema) else None
+def _mirrored(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The members of objects in objects, where clients look for it, and what they say of it."""
+    properties = schema.get("properties") if is_object(schema) else None
+    for name, part in properties.items() if is_object(properties) else ():
+        if is_object(part):
+            yield f"{path}{name}", part.get("x-mcp-header")
+            yield from _mirrored(part, f"{path}{name}.")
 
 
 def _annotations(part: str, whole: str, before: Json, after: Json) -> Iterator[Difference]:

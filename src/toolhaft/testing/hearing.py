@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ..client.conversation import Conversation, result_of
 from ..client.envelope import SUBSCRIPTION
-from ..client.failures import NoAnswer
+from ..client.failures import NoAnswer, ServerGone
 from .requests import wished
 
 Json: TypeAlias = dict[str, Any]
@@ -41,20 +41,38 @@ class Heard:
         self._notices: asyncio.Queue[Notice] = asyncio.Queue()
         # What the server has agreed to tell; in a session it tells what it has.
         self.agreed: Json | None = None
+        # Ends with the subscription, if it is one.
+        self.listening: asyncio.Task[Json] | None = None
 
     async def next(self, timeout: float | None = None) -> Notice:
         """The next change.
 
         Raises:
             NoAnswer: there is none in time.
+            ServerGone: there will be none.
         """
+        if not self._notices.empty():
+            return self._notices.get_nowait()
         seconds = self._talk.timeout if timeout is None else timeout
+        taking = asyncio.ensure_future(self._notices.get())
         try:
-            async with asyncio.timeout(seconds):
-                return await self._notices.get()
-        except TimeoutError:
-            problem = f"nothing heard of {self._wanted} within {seconds:g} seconds"
-            raise NoAnswer(self._talk.told(problem)) from None
+            with self._talk.failing() as failing:
+                ends = {failing, *filter(None, [self.listening])}
+                limit = None if seconds == math.inf else seconds
+                await asyncio.wait(
+                    {taking, *ends}, timeout=limit, return_when=asyncio.FIRST_COMPLETED
+                )
+                if taking.done():
+                    return taking.result()
+                if failing.done():
+                    failing.result()
+        finally:
+            taking.cancel()
+        if self.listening is not None and self.listening.done():
+            result_of(self.listening.result(), "subscriptions/listen")
+            raise ServerGone(f"the server has ended the subscription to {self._wanted}")
+        problem = f"nothing heard of {self._wanted} within {seconds:g} seconds"
+        raise NoAnswer(self._talk.told(problem))
 
     def so_far(self) -> list[Notice]:
         """What has been told and not been taken yet, without waiting."""
@@ -128,6 +146,7 @@ async def _of_subscription(talk: Conversation, heard: Heard, wishes: Json) -> As
     message = {"jsonrpc": "2.0", "id": id_, "method": "subscriptions/listen", "params": params}
     leave = await talk.listen(take)
     listening = asyncio.create_task(talk.exchange(message, timeout=math.inf))
+    heard.listening = listening
     try:
         heard.agreed = await _first(begun, listening, talk)
         yield

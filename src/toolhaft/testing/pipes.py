@@ -37,6 +37,8 @@ class Pipe:
     def drop(self, id_: Any) -> bool:
         return False
 
+    def forget(self, id_: Any) -> None: ...
+
     async def listen(self) -> None: ...
 
     def leave(self) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -87,20 +87,21 @@ class _Performance:
         self._is_closed = False
 
     async def begin(self) -> None:
-        await self._transport.open(
+        opening = self._transport.open(
             self._frames.put_nowait, lambda _, error: self._frames.put_nowait(error)
         )
+        await self._in_time(opening, 0, "a server")
         if self._transcript.shakes_hands:
             await self._shake_hands(str(self._transcript.revision))
 
     async def _shake_hands(self, revision: str) -> None:
         can: dict[str, Any] = self._transcript.can or {}
         params = {**opening(REVISIONS[revision], {}, INFO), "capabilities": can}
-        await self._send(_message("initialize", id="handshake", params=params))
+        await self._send(_message("initialize", id="handshake", params=params), 0)
         result = {"protocolVersion": revision, "...": "<any>"}
         expected = {"jsonrpc": "2.0", "id": "handshake", "result": result}
         await self._expect([Step(0, "<", json.dumps(expected))])
-        await self._send(_message("notifications/initialized"))
+        await self._send(_message("notifications/initialized"), 0)
 
     async def play(self) -> None:
         for mark, group in groupby(self._transcript.steps, lambda step: step.mark):
@@ -112,9 +113,9 @@ class _Performance:
 
     async def _perform(self, step: Step) -> None:
         if step.mark == ">":
-            await self._send(json.loads(expanded(step.text)))
+            await self._send(json.loads(expanded(step.text)), step.number)
         elif step.mark == ">>":
-            await self._send_bytes(raw(step.text))
+            await self._send_bytes(raw(step.text), step.number)
         elif step.mark == "<":
             await self._expect([step])
         elif step.mark == "<-":
@@ -153,17 +154,27 @@ class _Performance:
             where = f"{self._transcript.name}:{step.number}"
             raise BadTranscript(f"{where}: nobody knows how to {verb!r}; known are {known}")
 
-    async def _send(self, message: Json) -> None:
+    async def _send(self, message: Json, number: int) -> None:
         meta = self._transcript.meta()
         whole = filled(message, self._comparison.captured, meta)
-        await self._transport.send(encoded(whole), whole)
+        sending = self._transport.send(encoded(whole), whole)
+        await self._in_time(sending, number, "a server that takes what is sent")
 
-    async def _send_bytes(self, frame: bytes) -> None:
+    async def _send_bytes(self, frame: bytes, number: int) -> None:
         try:
             message = parsed(frame)
         except ValueError:
             message = None
-        await self._transport.send(frame, message)
+        sending = self._transport.send(frame, message)
+        await self._in_time(sending, number, "a server that takes what is sent")
+
+    async def _in_time(self, doing: Awaitable[None], number: int, expected: str) -> None:
+        try:
+            async with asyncio.timeout(self._patience):
+                await doing
+        except TimeoutError:
+            got = f"nothing within {self._patience:g} seconds"
+            raise self._mismatch(number, expected, got) from None
 
     async def _expect(self, steps: list[Step]) -> None:
         """Take as many lines as there are steps; each step must fit one of them."""
@@ -183,7 +194,7 @@ class _Performance:
         """What a server still has to say comes before its answer to a ping, whatever that is."""
         self._probes += 1
         probe = f"probe {self._probes}"
-        await self._send(_message("ping", id=probe))
+        await self._send(_message("ping", id=probe), number)
         got = await self._receive(number, "nothing but the answer to a ping")
         if (as_object(got) or {}).get("id") != probe:
             raise self._mismatch(number, "nothing but the answer to a ping", json.dumps(got))

@@ -47,6 +47,16 @@ class SyncHeard:
         """The next change. Raises NoAnswer if there is none in time."""
         return self._client.run(self._heard.next(timeout))
 
+    def so_far(self) -> list[Notice]:
+        """What has been told and not been taken yet, without waiting."""
+        return self._client.run(_so_far(self._heard))
+
+    def __iter__(self) -> "SyncHeard":
+        return self
+
+    def __next__(self) -> Notice:
+        return self.next()
+
 
 class SyncClient:
     """A client of one server, for as long as a `with` block. See `Client`."""
@@ -149,6 +159,12 @@ class SyncClient:
         if self._loop is None:
             doing.close()
             raise RuntimeError("this client is not open; use it in: with SyncClient(…) as client")
+        if threading.current_thread() is self._thread:
+            doing.close()
+            raise RuntimeError(
+                "this client is used from a callback of this client, which would wait for itself "
+                "for ever; use the callback to note what it is told, and ask afterwards"
+            )
         done = asyncio.run_coroutine_threadsafe(doing, self._loop)
         try:
             return done.result()
@@ -268,8 +284,11 @@ class SyncClient:
         heard = self.run(_entered(block))
         try:
             yield SyncHeard(self, heard)
-        finally:
-            self.run(_left(block))
+        except BaseException as error:
+            if not self.run(_left(block, error)):
+                raise
+        else:
+            self.run(_left(block, None))
 
     def subscribe(self, *uris: str) -> AbstractContextManager[SyncHeard]:
         """Hear of changes of these resources, for as long as the block lasts."""
@@ -329,5 +348,11 @@ async def _entered(block: AbstractAsyncContextManager[T]) -> T:
     return await block.__aenter__()
 
 
-async def _left(block: AbstractAsyncContextManager[Any]) -> None:
-    await block.__aexit__(None, None, None)
+async def _left(block: AbstractAsyncContextManager[Any], error: BaseException | None) -> bool:
+    """Leave it, as `async with` does; True if it keeps the error to itself."""
+    kind = None if error is None else type(error)
+    return bool(await block.__aexit__(kind, error, None))
+
+
+async def _so_far(heard: Heard) -> list[Notice]:
+    return heard.so_far()

@@ -19,6 +19,8 @@ _META = "io.modelcontextprotocol/"
 _CLIENT = {"name": "toolhaft check", "version": "1"}
 _A_LINE = 64 * 1024 * 1024
 _GRACE = 5.0
+_A_MOMENT = 0.01
+_SECONDS_TO_DRAIN = 0.5
 _LISTS = {
     "tools": ("tools", "tools/list", "tools"),
     "resources": ("resources", "resources/list", "resources"),
@@ -102,11 +104,23 @@ class Client:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            await asyncio.wait_for(self._process.wait(), _GRACE)
+            await asyncio.wait_for(self._ended(), _GRACE)
         except TimeoutError:
-            self._process.kill()
-            await self._process.wait()
-        await self._listening
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._ended()
+        # What it said last is read, unless a process that it has started holds the pipe.
+        await asyncio.wait([self._listening], timeout=_SECONDS_TO_DRAIN)
+        self._listening.cancel()
+        await asyncio.gather(self._listening, return_exceptions=True)
+        # A process has no way of its own to let go of pipes that are still open.
+        vars(self._process)["_transport"].close()
+        await asyncio.sleep(0)  # for the transports of the pipes to be closed
+
+    async def _ended(self) -> None:
+        """`Process.wait` waits for its pipes too, which others may hold."""
+        while self._process.returncode is None:  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(_A_MOMENT)
 
 
 @asynccontextmanager

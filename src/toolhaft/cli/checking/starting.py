@@ -4,8 +4,9 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter
-from typing import Any
+from typing import IO, Any
 
 from msgspec import Struct
 
@@ -45,14 +46,21 @@ def start(target: str, seconds: float) -> Start:
         "toolhaft.cli.checking.probe",
         target,
     ]
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise TimeoutError(f"{target} could not be loaded within {seconds:g} seconds") from None
-    printed = done.stdout.decode("utf-8", "replace")
-    reports, lines = _split(done.stderr.decode("utf-8", "replace"))
+    # Files, and no pipes: a process that the target has started may hold those for ever.
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        try:
+            subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"{target} could not be loaded within {seconds:g} seconds") from None
+        printed = _content(stdout)
+        reports, lines = _split(_content(stderr))
     if len(reports) < 2:
         told = "".join(f"\n{line}" for line in lines if not _IMPORT.match(line))
         failed = f"{target} ended the process while it was loaded{told}"
@@ -60,6 +68,11 @@ def start(target: str, seconds: float) -> Start:
     [last] = reports[1:2]
     imports = [] if last["failed"] else _imports(lines)
     return Start(last["failed"], last["seconds"], printed, last["printed_at"], imports)
+
+
+def _content(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
 
 
 def _split(text: str) -> tuple[list[dict[str, Any]], list[str]]:

@@ -1,0 +1,113 @@
+"""Who waits for which response."""
+
+import asyncio
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from .shapes import as_list, as_object
+
+Json: TypeAlias = dict[str, Any]
+Answer: TypeAlias = asyncio.Future[Any]
+
+
+def key_of(id_: Any) -> Any:
+    """An id among others: to Python, True is 1, and so is 1.0."""
+    return type(id_), id_ if isinstance(id_, str | int | float) else repr(id_)
+
+
+def named(message: Json) -> str:
+    """A request, as an error names it."""
+    params = as_object(message.get("params")) or {}
+    about = params.get("name", params.get("uri"))
+    method = str(message.get("method"))
+    return method if about is None else f"{method} {about!r}"
+
+
+class Waiting:
+    """Answers that have not come yet."""
+
+    def __init__(self) -> None:
+        self._named: dict[Any, Answer] = {}
+        # Messages as they are may get a response that cannot say to what it is one. It is for the
+        # first that has no id either, else for the first that has.
+        self._raw: list[Answer] = []
+        self._raw_with_id: list[Answer] = []
+        self._batches: list[tuple[set[Any], Answer]] = []
+        self._watching: list[Answer] = []
+
+    @contextmanager
+    def request(self, message: Json) -> Generator[Answer]:
+        """Wait for the response to a request."""
+        key = key_of(message["id"])
+        if key in self._named:
+            raise ValueError(
+                f"{named(message)}: another request with the id {message['id']!r} is under way"
+            )
+        answer = self._named[key] = asyncio.get_running_loop().create_future()
+        try:
+            yield answer
+        finally:
+            del self._named[key]
+
+    @contextmanager
+    def raw(self, message: Any) -> Generator[Answer]:
+        """Wait for whatever answers to a message, which may be none at all."""
+        request = as_object(message) or {}
+        if "id" in request:
+            with self.request(request) as answer, _among(self._raw_with_id, answer):
+                yield answer
+            return
+        answer = asyncio.get_running_loop().create_future()
+        parts = [as_object(each) or {} for each in as_list(message) or []]
+        batch = ({key_of(each["id"]) for each in parts if "id" in each}, answer)
+        with _among(self._raw, answer), _among(self._batches, batch):
+            yield answer
+
+    @contextmanager
+    def failure(self) -> Generator[Answer]:
+        """Never has a result, but fails as soon as no answer will come to anybody."""
+        watching: Answer = asyncio.get_running_loop().create_future()
+        with _among(self._watching, watching):
+            yield watching
+
+    def take(self, response: Json) -> None:
+        """Give a response to who waits for it. One that comes too late is nobody's."""
+        found = self._named.get(key_of(response.get("id")))
+        if found is None and response.get("id") is None:
+            pending = (each for each in [*self._raw, *self._raw_with_id] if not each.done())
+            found = next(pending, None)
+        if found is not None and not found.done():
+            found.set_result(response)
+
+    def take_batch(self, messages: list[Any]) -> bool:
+        """Give the responses to a batch to who has sent it; False if nobody has."""
+        ids = {key_of((as_object(each) or {}).get("id")) for each in messages}
+        for wanted, answer in self._batches:
+            if ids & wanted and not answer.done():
+                answer.set_result(messages)
+                return True
+        return False
+
+    def lose(self, id_: Any, error: Exception) -> None:
+        """No answer will come to one request."""
+        _break([self._named.get(key_of(id_))], error)
+
+    def lose_all(self, error: Exception) -> None:
+        """No answer will come to any."""
+        _break([*self._named.values(), *self._raw, *self._watching], error)
+
+
+@contextmanager
+def _among(all_of_them: list[Any], one: Any) -> Generator[None]:
+    all_of_them.append(one)
+    try:
+        yield
+    finally:
+        all_of_them.remove(one)
+
+
+def _break(answers: Iterable[Answer | None], error: Exception) -> None:
+    for answer in answers:
+        if answer is not None and not answer.done():
+            answer.set_exception(error)
