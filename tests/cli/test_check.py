@@ -310,6 +310,8 @@ def test_a_contract_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert done.stderr == (
         "toolhaft: cannot write 'nope/s.lock': there is no folder 'nope'; make it first\n"
     )
+
+
 @pytest.mark.parametrize(
     "place",
     ["", "server = Server('tested', version='1', lifespan=begins)"],

@@ -73,6 +73,8 @@ class Attached:
 
     def agreed(self, version: str) -> None: ...
 
+    def forget(self, id_: Any) -> None: ...
+
     def drop(self, id_: Any) -> bool:
         return False
 
