@@ -437,6 +437,13 @@ def test_a_bridge_is_small_and_says_what_it_is() -> None:
     assert sum(code_lines(module.text) for module in modules) < 900
 
 
+def test_no_two_files_of_tests_have_the_same_name() -> None:
+    """pytest imports them by their names alone."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+
+    assert sorted(names) == sorted(set(names))
+
+
 # The checks themselves: each can fail
 
 
