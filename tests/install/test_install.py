@@ -14,7 +14,7 @@ import yaml
 from tests.install.conftest import SOURCE, House
 
 from toolhaft.cli.installing.clients import CLIENTS
-from toolhaft_bridge.places import directories, own_directory, path_of
+from toolhaft_bridge.places import directories, own_directory, paths_of
 
 USER_FILES = {
     "claude-desktop": ".config/Claude/claude_desktop_config.json",
@@ -497,12 +497,12 @@ def test_a_process_is_found_with_the_variables_of_a_client(
     install(house, "cursor", "--attach", "notes", "--env", "K=v")
     variables = entry(house, "cursor")["env"]
     monkeypatch.delenv(variable)
-    alone = path_of("notes")
+    alone = paths_of("notes")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
 
     assert variables == {"K": "v", variable: str(tmp_path)}
-    assert (alone, path_of("notes")) == (None, str(socket))
+    assert (alone, paths_of("notes")) == ([], [str(socket)])
 
 
 def test_the_usual_directories_need_no_variable(

@@ -341,7 +341,11 @@ def test_an_object_has_just_its_properties() -> None:
 
 
 def test_an_object_without_properties_says_so() -> None:
-    assert object_schema([], []) == {"type": "object", "additionalProperties": False}
+    assert object_schema([], []) == {
+        "type": "object",
+        "properties": {},
+        "additionalProperties": False,
+    }
 
 
 def test_a_default_that_json_cannot_hold_is_left_out() -> None:

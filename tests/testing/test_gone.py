@@ -9,7 +9,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from tests.testing.test_streams import Json, answering, session
+from tests.testing.test_event_streams import Json, answering, session
 
 from toolhaft.testing import Client, Mismatch, ServerGone, replay
 

@@ -216,7 +216,7 @@ def test_a_server_can_be_named(pytester: pytest.Pytester) -> None:
     run(pytester, "--toolhaft", "python shop.py").assert_outcomes(passed=4)
     gone = run(pytester, "--toolhaft", "http://127.0.0.1:9/mcp")
     gone.assert_outcomes(errors=4)
-    gone.stdout.fnmatch_lines(["*ServerGone: http://127.0.0.1:9/mcp cannot be reached*"])
+    gone.stdout.fnmatch_lines(["*ServerGone: nothing listens at http://127.0.0.1:9/mcp*"])
 
 
 def test_a_server_may_be_a_target_or_a_client(pytester: pytest.Pytester) -> None:

@@ -209,7 +209,7 @@ async def test_a_session_ends_with_the_client(over: Over) -> None:
 
 
 async def test_who_is_not_there_is_said_not_to_be_there() -> None:
-    with pytest.raises(ServerGone, match=r"http://127\.0\.0\.1:9/mcp cannot be reached"):
+    with pytest.raises(ServerGone, match=r"nothing listens at http://127\.0\.0\.1:9/mcp"):
         async with Client.http("http://127.0.0.1:9/mcp"):
             pass
     with pytest.raises(ValueError, match="'localhost:80' is no URL of a server"):

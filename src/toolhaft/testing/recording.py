@@ -63,6 +63,8 @@ class _Writer:
         yield f"# {rule}"
         yield from self._settings()
         waiting: set[str] = set()
+        # Of several that are under way, any may be answered first, also the last one of them.
+        several = False
         for passed in self._passed:
             id_ = json.dumps((as_object(passed.message) or {}).get("id"))
             is_request = "method" in (as_object(passed.message) or {})
@@ -71,8 +73,8 @@ class _Writer:
                     waiting.add(id_)
                 yield self._sent(passed.message)
             else:
-                # Of several that are under way, any may be answered first.
-                yield f"{'<*' if len(waiting) > 1 else '<'} {_json(self._received(passed.message))}"
+                several = len(waiting) > 1 or (several and bool(waiting))
+                yield f"{'<*' if several else '<'} {_json(self._received(passed.message))}"
                 if not is_request:
                     waiting.discard(id_)
 
