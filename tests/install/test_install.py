@@ -620,6 +620,18 @@ def test_a_removal_needs_a_name(house: House) -> None:
     assert "name the entry after the clients" in done.err
 
 
+def test_all_that_a_project_has_is_removed(house: House) -> None:
+    """Of clients that are not on this machine, too: it may be somebody else who uses them."""
+    install(house, "zed", "opencode", "notes.py", "--scope", "project")
+
+    done = house.run("uninstall", "--all", "notes", "--scope", "project")
+
+    assert done.status == 0
+    assert "zed" in done.out
+    assert "opencode" in done.out
+    assert house.run("uninstall", "--all", "notes", "--scope", "project").status != 0
+
+
 # clients
 
 

@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import sys
+from collections.abc import Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from .installing.changing import (
     worked_out,
 )
 from .installing.clients import CLIENTS, Client, Wanted
+from .installing.finding import found
 from .installing.places import this_machine
 from .installing.references import refers, resolved
 from .installing.saying import CANNOT_CHANGE, NO_ANSWER, WRONG_COMMAND, failed, say
@@ -36,7 +38,7 @@ def execute(options: argparse.Namespace) -> int:
         *words, target = [*options.words] if has_target and options.words else [*options.words, ""]
         if has_target and (not target or target in CLIENTS):
             raise WrongWords("name a server after the clients, as in install cursor server.py")
-        clients = clients_of(words, machine, all_of_them=options.all)
+        clients = clients_of(words, found(machine) if options.all else None)
         wanted = _wanted(options, target)
         _check_name(wanted.name)
         if has_target and not options.no_check:
@@ -138,7 +140,7 @@ def _is_installed(module: str) -> bool:
     return PathFinder.find_spec(module.partition(".")[0], elsewhere) is not None
 
 
-def _tried(wanted: Wanted, clients: list[Client], options: argparse.Namespace) -> Wanted:
+def _tried(wanted: Wanted, clients: Sequence[Client], options: argparse.Namespace) -> Wanted:
     words = [wanted.command, *wanted.args]
     env = resolved(wanted.env, clients, os.environ)
     found = start(words, env, seconds=options.timeout)
@@ -159,7 +161,7 @@ def _check_name(name: str) -> None:
         )
 
 
-def _warn(clients: list[Client], wanted: Wanted) -> None:
+def _warn(clients: Sequence[Client], wanted: Wanted) -> None:
     """Say which secrets now stand in files, where the client could look them up instead."""
     secrets = {name: value for name, value in wanted.env.items() if _SECRET.search(name)}
     for client in clients:

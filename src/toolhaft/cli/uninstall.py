@@ -1,6 +1,7 @@
 """`toolhaft uninstall CLIENT… NAME`: take a server out of the configuration of clients."""
 
 import argparse
+from collections.abc import Sequence
 
 from .installing.changing import (
     WrongWords,
@@ -9,7 +10,7 @@ from .installing.changing import (
     worked_out,
 )
 from .installing.clients import CLIENTS, Client
-from .installing.places import Machine, this_machine
+from .installing.places import this_machine
 from .installing.saying import CANNOT_CHANGE, WRONG_COMMAND, failed
 from .installing.splicing import Unclear
 from .installing.steps import Desk, Step
@@ -23,7 +24,7 @@ def execute(options: argparse.Namespace) -> int:
             raise WrongWords("name the entry after the clients, as in toolhaft uninstall zed notes")
         *words, name = options.words
         desk = Desk(machine)
-        clients = _clients(desk, words, machine, options)
+        clients = _clients(desk, words, options)
 
         def work(desk: Desk, client: Client) -> Step:
             return desk.uninstall(
@@ -39,17 +40,15 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _clients(
-    desk: Desk, words: list[str], machine: Machine, options: argparse.Namespace
-) -> list[Client]:
-    """The clients that are named; all of them are those that have the entry."""
-    clients = clients_of(words, machine, all_of_them=options.all)
+def _clients(desk: Desk, words: list[str], options: argparse.Namespace) -> Sequence[Client]:
+    """The clients that are named; all of them are those that have the entry. A project may have one
+    for a client that is not on this machine."""
     if not options.all:
-        return clients
+        return clients_of(words, None)
     name = options.words[-1]
     holding = [
         client
-        for client in clients
+        for client in clients_of(words, list(CLIENTS.values()))
         if (options.scope == "user" or client.project)
         and name in desk.see(client, options.scope).entries
     ]

@@ -7,8 +7,6 @@ from typing import TypeAlias
 
 from . import files
 from .clients import CLIENTS, Client
-from .finding import found
-from .places import Machine
 from .saying import say
 from .splicing import Unable, Unclear
 from .steps import Desk, Step
@@ -20,16 +18,18 @@ class WrongWords(Exception):
     """The command line does not say what to do; the message says what is missing."""
 
 
-def clients_of(words: Sequence[str], machine: Machine, *, all_of_them: bool) -> list[Client]:
+def clients_of(words: Sequence[str], everybody: Sequence[Client] | None) -> Sequence[Client]:
     """The clients that words name.
+
+    Args:
+        everybody: whom `--all` stands for; None if it was not given.
 
     Raises:
         WrongWords: there is no such client, or none is named.
     """
-    if all_of_them:
+    if everybody is not None:
         if words:
             raise WrongWords(f"--all stands for all clients, so {words[0]!r} says nothing more")
-        everybody = found(machine)
         if not everybody:
             raise WrongWords("no client was found on this machine; toolhaft clients lists them")
         return everybody
