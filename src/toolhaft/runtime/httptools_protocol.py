@@ -2,7 +2,9 @@
 
 For an application there is a task, a scope and some events for each request, which together cost
 more than most calls. So a message that is all there is shown to its service at once. What comes of
-it without waiting is written; everything else goes the long way, to the application.
+it without waiting is written; everything else goes the long way, to the application. And since the
+requests of a client differ in little but their bodies, a head that is the same as one before, byte
+for byte, is not parsed again.
 
 An application sees a request when its headers are there, and cannot end a connection whose client
 does not read. So both are seen to here.
@@ -10,11 +12,12 @@ does not read. So both are seen to here.
 
 import asyncio
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ..protocol.head import LONGEST_HEADERS
+from ..protocol.known import Known, known
 from ..protocol.limits import Limits
 from ..protocol.sse import FINISHED
 from .asgi import App
@@ -45,6 +48,8 @@ def _head(status: int, headers: _Headers) -> bytes:
 _HEADS: Final = {
     (200, headers): _head(200, headers) for headers in (Whole(200, b"").headers, FINISHED)
 }
+# So many requests with other heads, and the one that is remembered makes way.
+_MOST_MISSES: Final = 8
 
 
 class Protocol(HttpToolsProtocol):
@@ -62,6 +67,15 @@ class Protocol(HttpToolsProtocol):
         self._endpoint: Endpoint | None = None
         self._held: list[bytes] = []
         self._held_size = 0
+        # Was the last request complete? Which one is this, of those that came at once?
+        self._is_between = True
+        self._seen = 0
+        # Was it answered at once?
+        self._is_answered = False
+        self._known: Known | None = None
+        self._misses = 0
+        # What gives the answer of a call that is under way before its request is parsed.
+        self._begun: Any = None
         # When the last answer was given, and whether anybody looks how long ago that is.
         self._answered_at = 0.0
         self._idle: asyncio.TimerHandle | None = None
@@ -76,6 +90,9 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A request begins. Its scope is made when it is needed."""
         self._in_head = True
+        self._is_between = False
+        self._is_answered = False
+        self._seen += 1
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
@@ -84,16 +101,16 @@ class Protocol(HttpToolsProtocol):
         """Its headers are there."""
         self._in_head = False
         self._head_size = 0
-        self._endpoint = self._listener()
+        begun, self._begun = self._begun, None
+        self._endpoint = None if begun is not None else self._listener()
         if self._endpoint is None:
-            self._begin()
+            self._begin(begun)
 
     def _listener(self) -> Endpoint | None:
         """Who may answer at once, if the request and the connection are such that it can be."""
-        parser, cycle = self.parser, self.cycle
+        parser = self.parser
         if (
-            (cycle is not None and not cycle.response_complete)
-            or self.flow.write_paused
+            not self._is_free
             or self.expect_100_continue
             or parser.get_method() != b"POST"
             or parser.get_http_version() != "1.1"
@@ -102,6 +119,12 @@ class Protocol(HttpToolsProtocol):
         ):
             return None
         return self._services.at_hand(self.url, self.loop)
+
+    @property
+    def _is_free(self) -> bool:
+        """Has everybody before been answered, and does the client read?"""
+        cycle = self.cycle
+        return (cycle is None or cycle.response_complete) and not self.flow.write_paused
 
     def on_body(self, body: bytes) -> None:
         """More of its body."""
@@ -115,6 +138,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """All of it is there."""
+        self._is_between = True
         endpoint = self._endpoint
         if endpoint is None:
             super().on_message_complete()
@@ -124,6 +148,7 @@ class Protocol(HttpToolsProtocol):
         if type(outcome) is Whole:
             self._endpoint = None
             self._held, self._held_size = [], 0
+            self._is_answered = True
             self._answer(outcome)
         else:
             self._let_go(partial(endpoint, begun=outcome) if type(outcome) is Begun else None)
@@ -159,6 +184,28 @@ class Protocol(HttpToolsProtocol):
 
     # The short way
 
+    def _again(self, head: Known, data: bytes) -> bool:
+        """Answer a request whose head is known. False: it is still to be parsed."""
+        found = head.request(data)
+        if found is None or not self._is_free:
+            return False
+        endpoint = self._services.at_hand(head.url, self.loop)
+        outcome = None if endpoint is None else endpoint.at_once(*found)
+        if type(outcome) is Whole:
+            self._unset_keepalive_if_required()
+            self._answer(outcome)
+            return True
+        if type(outcome) is Begun:
+            self._begun = partial(cast(Endpoint, endpoint), begun=outcome)
+        return False
+
+    def _remember(self, data: bytes) -> None:
+        """The head of this request, which was all that came."""
+        self._misses += 1
+        if self._known is None or self._misses > _MOST_MISSES:
+            self._known = known(data, self.url, self.headers)
+            self._misses = 0
+
     def _answer(self, whole: Whole) -> None:
         status, body, headers = whole.status, whole.body, whole.headers
         head = _HEADS.get((status, headers)) or _head(status, headers)
@@ -192,7 +239,14 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """More of a request, or of several."""
+        is_first = self._is_between
+        if is_first and self._known is not None and self._again(self._known, data):
+            self._misses = 0
+            return
+        self._seen = 0
         super().data_received(data)
+        if is_first and self._seen == 1 and self._is_answered and self._is_between:
+            self._remember(data)
         if not (self._in_head or self._endpoint is not None):
             if self._patience is not None:
                 self._patience.cancel()
