@@ -6,7 +6,7 @@ it writes if no service is ever at hand, so that everything goes to the applicat
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
@@ -226,6 +226,47 @@ async def test_what_waits_for_nothing_goes_the_short_way(kind: str) -> None:
         assert line.went_short == 3
         assert not line.tasks
         line.close()
+
+
+def guarded(headers: Mapping[str, str]) -> str | None:
+    return headers.get("x-name")
+
+
+async def slowly_guarded(headers: Mapping[str, str]) -> str | None:
+    await asyncio.sleep(0)
+    return headers.get("x-name")
+
+
+def sometimes_slow(headers: Mapping[str, str]) -> Awaitable[str | None]:
+    return slowly_guarded(headers)
+
+
+@pytest.mark.parametrize("guard", [guarded, slowly_guarded, sometimes_slow])
+async def test_guards_are_asked_on_either_way(guard: Any) -> None:
+    server = Server("demo")
+
+    @server.tool
+    async def who(ctx: Context) -> str | None:
+        return ctx.principal
+
+    named = call(1, "who").replace(b"\r\nHost", b"\r\nX-Name: ann\r\nHost")
+    written = []
+    for short in (True, False):
+        async with served(server, guard=guard) as app:
+            line = Line(app, short=short)
+            for data in (named, named, call(1, "who"), named, named):
+                await line.hear(data)
+                assert not (short and guard is guarded and line.tasks) or data is named
+                await line.quiet()
+            written.append(line.wire.written)
+            line.close()
+
+    assert written[0] == written[1]
+    answers = bodies(written[0])
+    assert [answer["result"]["content"][0]["text"] for answer in answers if "result" in answer] == [
+        "ann"
+    ] * 4
+    assert written[0].count(b"HTTP/1.1 401 Unauthorized") == 1
 
 
 @pytest.mark.parametrize("tool", ["wait", "plain"])
