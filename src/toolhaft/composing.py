@@ -7,7 +7,7 @@ around its calls: then the call goes through that.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
@@ -130,7 +130,7 @@ def within(exchange: Exchange, **known: str) -> Exchange:
     return cast(Exchange, Within(exchange, params))
 
 
-class Part(NamedTuple, Generic[T]):
+class Part(msgspec.Struct, Generic[T], frozen=True):
     """One kind of what an included server offers.
 
     Args:

@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from .features.authoring import check_bounds, check_cache, name_of
 from .features.calling import Callee
@@ -46,7 +46,7 @@ _HANDLERS: Mapping[Kind, str] = {
 }
 
 
-class _Addition(NamedTuple):
+class _Addition(Struct, frozen=True):
     """Something that is to be registered, with others or not at all."""
 
     registry: Registry[Any]
@@ -55,7 +55,7 @@ class _Addition(NamedTuple):
     replace: bool = False
 
 
-class _Origin(NamedTuple):
+class _Origin(Struct, frozen=True):
     """Where a thing is from: which prefix it has, who is asked before its function, and the URI of
     a resource."""
 
@@ -71,7 +71,7 @@ class _Origin(NamedTuple):
 _HERE = _Origin()
 
 
-class _Said(NamedTuple):
+class _Said(Struct, frozen=True):
     """What an author says of a thing: its function, the name it has for them, how it is called, and
     all other options."""
 
@@ -288,15 +288,17 @@ class Offers:
         removals: list[Callable[[], None]] = []
         with self.lock:
             seen: set[tuple[int, str]] = set()
-            for registry, name, _, replace in additions:
-                if not replace:
+            for addition in additions:
+                registry, name = addition.registry, addition.name
+                if not addition.replace:
                     registry.check_free(name)
                 registry.check_followers(name)
                 if (id(registry), name) in seen:
                     raise ValueError(f"{name!r} is marked twice; give one of them another name")
                 seen.add((id(registry), name))
-            for registry, name, item, replace in additions:
-                tenure = registry.add(name, item, replace=replace)
+            for addition in additions:
+                registry, name = addition.registry, addition.name
+                tenure = registry.add(name, addition.item, replace=addition.replace)
                 removals.append(partial(registry.discard, name, tenure))
         return removals
 
