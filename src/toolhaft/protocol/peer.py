@@ -50,7 +50,6 @@ _NO_PARAMS = Raw(b"{}")
 _BEFORE_THE_HANDSHAKE = ("initialize", "ping")
 # Stands for what is in no table, so that its envelope is read all the same.
 _ANY_METHOD = Method("", msgspec.json.Decoder(Params).decode)
-_cancelled = msgspec.json.Decoder(Cancelled)
 
 
 class _InABatch(Head):
@@ -254,7 +253,7 @@ def _notice(method: str, raw: Raw | UnsetType) -> Single:
     if method != "notifications/cancelled" or raw is UNSET:
         return Notice(method)
     try:
-        cancelled = _cancelled.decode(raw)
+        cancelled = msgspec.json.decode(raw, type=Cancelled)
     except (msgspec.MsgspecError, RecursionError):
         return Notice(method)
     return Notice(method) if cancelled.request_id is UNSET else Cancel(cancelled.request_id)
