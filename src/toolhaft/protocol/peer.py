@@ -137,7 +137,16 @@ class Peer:
         meta = params.meta
         if meta is UNSET:
             meta = _NO_META
-        caller = self._accept(name, meta, principal, head, params)
+        session = self.session
+        caller = session.caller
+        # What nearly all requests of a session over a pipe come to, else `_accept` says what it is.
+        if (
+            meta.version is not UNSET
+            or head is not None
+            or session.state is NEW
+            or name not in caller.revision.methods
+        ):
+            caller = self._accept(name, meta, principal, head, params)
         if meta.version is not UNSET:
             call = self._make_call(id_, name, params, caller, self._stateless, meta)
             if method.asks and (
@@ -145,7 +154,6 @@ class Peer:
             ):
                 self._stateless.resume(call)
             return call
-        session = self.session
         if name == "initialize":
             session.open(params, principal)
             caller = session.caller
