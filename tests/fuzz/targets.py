@@ -251,7 +251,7 @@ def _framed(chunks: list[bytes], limit: int) -> list[bytes | None]:
     framer.feed(b"")
     found = [None if isinstance(each, TooLong) else each for each in framer.frames]
     assert all(each is None or len(each) <= limit for each in found)
-    b"".join(framer.wrap([each for each in found if each is not None]))
+    framer.wrap([each for each in found if each is not None])
     return found
 
 
