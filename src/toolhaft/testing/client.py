@@ -27,7 +27,7 @@ from ..types.prompts import Completion, Prompt
 from ..types.resources import Resource, ResourceTemplate
 from ..types.tools import Tool
 from ..types.wire import Implementation
-from .answers import Answers, Question, Script
+from .answers import Answers, Question, Script, Unanswered, UnfitAnswer, UnusedAnswers
 from .hearing import Heard, Notice, hearing
 from .requests import INFO, Requests, completing
 from .results import (
@@ -200,8 +200,17 @@ class Client:
     ) -> None:
         talk, self._talk = self.talk, None
         await talk.end()
-        if error is None:
+        hint = self._script.hint(talk.revision)
+        if error is not None:
+            if hint is not None and not isinstance(error, Unanswered | UnfitAnswer):
+                error.add_note(hint)
+            return
+        try:
             self._script.check()
+        except UnusedAnswers as unused:
+            if hint is not None:
+                unused.add_note(hint)
+            raise
 
     @property
     def talk(self) -> Conversation:
