@@ -14,7 +14,7 @@ from ..client.conversation import Conversation, Progress, encoded
 from ..client.envelope import ALL_CAPABILITIES
 from ..client.http import Http
 from ..client.memory import InMemory
-from ..client.shapes import as_object, parsed
+from ..client.shapes import as_list, as_object, parsed
 from ..client.sockets import Sockets
 from ..client.stdio import Child
 from ..client.transport import Transport
@@ -396,13 +396,14 @@ class Client:
         """Any notification."""
         await self.talk.notify(method, dict(params or {}))
 
-    async def raw(self, message: Json | str | bytes) -> Any:
-        """Send a message just as it is; the response, or None if it is none that has one.
+    async def raw(self, message: Json | list[Any] | str | bytes) -> Any:
+        """Send a message just as it is; the response, or None if it is none that has one. That to
+        a batch is a list.
 
         `client.requests` makes messages that say what this client's revision asks for.
         """
         known: Any = message
-        if isinstance(message, dict):
+        if isinstance(message, dict | list):
             frame = encoded(message)
         else:
             frame = message.encode() if isinstance(message, str) else message
@@ -410,9 +411,7 @@ class Client:
                 known = parsed(frame)
             except ValueError:
                 known = frame
-        members = (as_object(known) or {}).keys()
-        is_response = "method" not in members and members & {"result", "error"}
-        if is_response or members & {"id", "method"} == {"method"}:
+        if all(map(_is_silent, as_list(known) or [known])):
             await self.talk.send(known, frame)
             return None
         return await self.talk.exchange_raw(frame, known)
@@ -452,3 +451,10 @@ class Client:
             on_log(converted(params, LogMessage, method))
         if on_notice is not None:
             on_notice(Notice(method, params))
+
+
+def _is_silent(message: Any) -> bool:
+    """Nobody answers a notification or a response."""
+    members = (as_object(message) or {}).keys()
+    is_response = "method" not in members and members & {"result", "error"}
+    return bool(is_response) or members & {"id", "method"} == {"method"}

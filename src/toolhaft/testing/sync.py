@@ -320,7 +320,7 @@ class SyncClient:
         """Any notification."""
         self.run(self.client.notify(method, params))
 
-    def raw(self, message: Json | str | bytes) -> Any:
+    def raw(self, message: Json | list[Any] | str | bytes) -> Any:
         """Send a message just as it is; the response, or None if it is none that has one."""
         return self.run(self.client.raw(message))
 
