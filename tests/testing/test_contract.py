@@ -345,6 +345,16 @@ CHANGES: dict[str, tuple[Callable[[Json], None], str, bool]] = {
         "tool find: the same schema in other words",
         False,
     ),
+    "members beyond those that are listed": (
+        set_in(*RESULT, "additionalProperties", to=False),
+        "tool find, result: has no members that are not listed",
+        False,
+    ),
+    "arguments beyond those that are listed": (
+        without(*FIND, "additionalProperties"),
+        "tool find, arguments: may have members that are not listed",
+        False,
+    ),
     "what cannot be told": (
         set_in(*FIND, "properties", "limit", "not", to={"const": 7}),
         "tool find, argument limit: cannot tell whether it still fits: not has changed",
