@@ -290,6 +290,31 @@ def test_an_unknown_era_is_refused(pytester: pytest.Pytester, eras: str, told: s
     assert told in result.stdout.str() + result.stderr.str()
 
 
+def test_the_option_of_pytest_writes_the_file(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from toolhaft import Server
+        from toolhaft.testing import assert_contract
+
+        def test_contract():
+            server = Server("s")
+            server.add_tool(lambda: None, name=NAME)
+            assert_contract(server, "s.lock")
+
+        NAME = "one"
+        """
+    )
+    file = next(pytester.path.glob("test_*.py"))
+    run(pytester).assert_outcomes(passed=1)
+    file.write_text(file.read_text().replace('"one"', '"another"'))
+
+    failed = run(pytester)
+    failed.assert_outcomes(failed=1)
+    failed.stdout.fnmatch_lines(["*tool one: is gone*"])
+    run(pytester, "--update-contract").assert_outcomes(passed=1)
+    run(pytester).assert_outcomes(passed=1)
+
+
 def test_other_suites_do_not_load_the_package(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
