@@ -214,6 +214,10 @@ def test_a_server_can_be_named(pytester: pytest.Pytester) -> None:
 
     run(pytester, "--toolhaft", "shop.py").assert_outcomes(passed=4)
     run(pytester, "--toolhaft", "python shop.py").assert_outcomes(passed=4)
+    (pytester.path / "my shop.py").write_text((pytester.path / "shop.py").read_text())
+    run(pytester, "--toolhaft", "my shop.py:server", "-k", "both").assert_outcomes(
+        passed=2, deselected=2
+    )
     gone = run(pytester, "--toolhaft", "http://127.0.0.1:9/mcp")
     gone.assert_outcomes(errors=4)
     gone.stdout.fnmatch_lines(["*ServerGone: nothing listens at http://127.0.0.1:9/mcp*"])
@@ -251,6 +255,25 @@ def test_without_a_server_the_test_says_what_to_do(pytester: pytest.Pytester) ->
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["mcp_client has no server: make a fixture `server` that *"])
+
+
+def test_an_async_fixture_is_told_to_make_its_own_client(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        SERVER
+        + """
+    @pytest.fixture
+    async def filled(mcp_client):
+        return await mcp_client.call("add", a=1, b=2)
+"""
+    )
+    pytester.makepyfile("async def test_it(mcp_client, filled): pass")
+
+    result = run(pytester, *SET_UPS["pytest-asyncio, auto"][0])
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["*mcp_client is not open here: * a fixture that needs a client makes its own: async with*"]
+    )
 
 
 def test_what_is_wrong_with_the_own_fixture_is_shown(pytester: pytest.Pytester) -> None:

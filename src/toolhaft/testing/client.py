@@ -79,6 +79,9 @@ class Client:
     and falls back to the handshake.
     """
 
+    # What is said to who uses it outside of its block.
+    closed_because = "this client is not open; use it in: async with Client(…) as client"
+
     def __init__(
         self, server: Server, revision: str | None = None, **options: Unpack[ClientOptions]
     ) -> None:
@@ -216,7 +219,7 @@ class Client:
     def talk(self) -> Conversation:
         """The conversation, for what is not here."""
         if self._talk is None:
-            raise RuntimeError("this client is not open; use it in: async with Client(…) as client")
+            raise RuntimeError(self.closed_because)
         return self._talk
 
     # Who it talks to
