@@ -249,6 +249,12 @@ class Client:
         """What the server has written to stderr, if it is a process of ours."""
         return "" if self._transport is None else self._transport.said
 
+    @property
+    def exit_status(self) -> int | None:
+        """With which the server has ended, if it is a process of ours, and has: below 0, the signal
+        that it took."""
+        return self._transport.status if isinstance(self._transport, Child) else None
+
     # Tools
 
     async def call(

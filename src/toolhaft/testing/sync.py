@@ -200,6 +200,11 @@ class SyncClient:
         return self.client.stderr
 
     @property
+    def exit_status(self) -> int | None:
+        """With which the server has ended, if it is a process of ours, and has."""
+        return self.client.exit_status
+
+    @property
     def wire(self) -> Wire:
         """Everything that was sent and received."""
         return self.client.wire
