@@ -3,7 +3,7 @@
 from typing import Any
 
 from toolhaft import Server
-from toolhaft.testing import Client
+from toolhaft.testing import Client, requests
 
 Json = dict[str, Any]
 NEW, OLD = "2026-07-28", "2025-11-25"
@@ -32,6 +32,18 @@ async def outcome(server: Server, method: str, /, *, revision: str = NEW, **para
     """The result of one request, or its error."""
     async with Client(server, revision, capabilities={}) as client:
         return await told(client, method, **params)
+
+
+async def handled(server: Server, method: str, /, **params: Any) -> Json:
+    """The whole answer to one message that comes without a client, for tests that count them."""
+    answer = await server.handle(requests.of(NEW).request(method, params))
+    assert answer is not None
+    return answer
+
+
+async def handled_call(server: Server, name: str, /, **arguments: Any) -> Json:
+    """The same for a call of a tool."""
+    return await handled(server, "tools/call", name=name, arguments=arguments)
 
 
 class OneTool:
