@@ -62,7 +62,9 @@ class Child:
                 cwd=self._cwd,
             )
         except OSError as error:
-            raise ServerGone(f"{shlex.join(self._argv)} cannot be started: {error}") from error
+            hint = f"; try: toolhaft run {self._argv[0]}" if self._argv[0].endswith(".py") else ""
+            words = f"{shlex.join(self._argv)} cannot be started: {error}{hint}"
+            raise ServerGone(words) from error
 
     async def send(self, frame: bytes, message: Any) -> None:
         assert self._process is not None, "it is opened first"
@@ -158,6 +160,4 @@ class _Pipes(asyncio.SubprocessProtocol):
             self.drained.set_result(None)
             said = self.stderr.decode("utf-8", "replace").strip()
             told = f"; on stderr:\n{said}" if said else ", and said nothing on stderr"
-            self._lost(
-                None, ServerGone(f"{self._name} ended with exit status {self.status}{told}")
-            )
+            self._lost(None, ServerGone(f"{self._name} ended with exit status {self.status}{told}"))

@@ -51,8 +51,7 @@ class Script:
     """The answers, and what became of them."""
 
     def __init__(self, answers: Answers | None) -> None:
-        if isinstance(answers, str | bytes):
-            raise TypeError(f"answers={answers!r} is a text; give a list of answers: [{answers!r}]")
+        _check(answers)
         self._function = answers if callable(answers) else None
         self._named: Mapping[str, Any] | None = None
         self._listed: Sequence[Any] = ()
@@ -123,6 +122,14 @@ class Script:
                     return self._named[name]
             how = f"answers={{{question.text!r}: …}}"
         raise Unanswered(f"no answer to {question.method}: {question.text!r}; give {how}")
+
+
+def _check(answers: object) -> None:
+    if isinstance(answers, str | bytes):
+        raise TypeError(f"answers={answers!r} is a text; give a list of answers: [{answers!r}]")
+    if answers is not None and not isinstance(answers, Mapping | Sequence | Callable):
+        kind = type(answers).__name__
+        raise TypeError(f"answers is a {kind}; give a mapping, a list or a function")
 
 
 def sent(question: Question, answer: Any) -> Json:

@@ -85,6 +85,11 @@ class Client:
     def __init__(
         self, server: Server, revision: str | None = None, **options: Unpack[ClientOptions]
     ) -> None:
+        if not isinstance(server, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f"a Client is of a Server, not of {type(server).__name__}; there are Client.stdio "
+                "for a command, Client.http for a URL and Client.asgi for an application"
+            )
         self._prepare(lambda: InMemory(server), revision, options)
 
     def _prepare(
@@ -93,6 +98,8 @@ class Client:
         if unknown := sorted(options.keys() - ClientOptions.__annotations__.keys()):
             known = ", ".join(sorted(ClientOptions.__annotations__))
             raise TypeError(f"no such option: {unknown[0]}; there are {known}")
+        if not options.get("timeout", PATIENCE) > 0:
+            raise ValueError(f"timeout={options.get('timeout')!r} must be above 0 seconds")
         self._connect = connect
         self._options = options
         self._wanted = revision
@@ -148,6 +155,10 @@ class Client:
         **options: Unpack[ClientOptions],
     ) -> "Client":
         """A client over HTTP without a socket: of an ASGI application, whose lifespan it runs."""
+        if not callable(app):
+            raise TypeError(
+                f"{type(app).__name__} is no ASGI application; that of a Server is server.asgi()"
+            )
         return cls._over(lambda: Http(InProcess(app, path), headers or {}), revision, options)
 
     @classmethod
@@ -395,7 +406,7 @@ class Client:
         """Any request; its result as it was sent."""
         return await self.talk.request(
             method,
-            msgspec.to_builtins(dict(params or {})),
+            _plain(method, dict(params or {})),
             timeout=timeout,
             progress=on_progress or self._options.get("on_progress"),
             meta=None if meta is None else dict(meta),
@@ -414,6 +425,9 @@ class Client:
         known: Any = message
         if isinstance(message, dict | list):
             frame = encoded(message)
+        elif not isinstance(message, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            kind = type(message).__name__
+            raise TypeError(f"raw sends a dict, a list, a text or bytes as they are, not {kind}")
         else:
             frame = message.encode() if isinstance(message, str) else message
             try:
@@ -460,6 +474,14 @@ class Client:
             on_log(converted(params, LogMessage, method))
         if on_notice is not None:
             on_notice(Notice(method, params))
+
+
+def _plain(method: str, params: Json) -> Json:
+    try:
+        plain: Json = msgspec.to_builtins(params)
+    except TypeError as error:
+        raise TypeError(f"{method}: the params {params!r:.200} are no JSON: {error}") from None
+    return plain
 
 
 def _is_silent(message: Any) -> bool:
