@@ -411,6 +411,50 @@ async def test_a_connection_that_is_used_is_kept() -> None:
         line.close()
 
 
+async def test_a_connection_is_kept_while_a_call_is_under_way() -> None:
+    server = demo()
+    ended = asyncio.Event()
+
+    @server.tool
+    async def stay() -> str:
+        await ended.wait()
+        return "stayed"
+
+    async with served(server) as app:
+        line = Line(app)
+        line.protocol.timeout_keep_alive = 0.05  # type: ignore[assignment]
+        for id_ in (1, 2):
+            await line.hear(call(id_, "add", a=1, b=2))
+            await line.quiet()
+        await line.hear(call(3, "stay"))
+        await asyncio.sleep(0.2)
+        assert not line.wire.closing
+        ended.set()
+        await line.quiet()
+
+        assert [each["id"] for each in bodies(line.wire.written)] == [1, 2, 3]
+        await until(lambda: line.wire.closing)
+        line.close()
+
+
+async def test_a_body_that_is_on_its_way_when_the_server_ends_is_waited_for() -> None:
+    whole = call(2, "add", a=1, b=2)
+    async with served() as app:
+        line = Line(app)
+        await line.hear(call(1, "add", a=1, b=2))
+        await line.quiet()
+        await line.hear(whole[:-10])
+        line.protocol.shutdown()
+        assert not line.wire.closing
+        await line.hear(whole[-10:])
+        await line.quiet()
+
+        assert line.wire.closing
+        assert line.wire.written.count(b"HTTP/1.1 200 OK") == 2
+        assert b"connection: close" in line.wire.written
+        line.close()
+
+
 async def test_a_long_answer_is_whole() -> None:
     text = "x" * 200_000
     async with served() as app:

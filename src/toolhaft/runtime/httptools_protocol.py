@@ -110,7 +110,8 @@ class Protocol(HttpToolsProtocol):
         """Who may answer at once, if the request and the connection are such that it can be."""
         parser = self.parser
         if (
-            not self._is_free
+            self._is_waiting
+            or self.flow.write_paused
             or self.expect_100_continue
             or parser.get_method() != b"POST"
             or parser.get_http_version() != "1.1"
@@ -121,10 +122,10 @@ class Protocol(HttpToolsProtocol):
         return self._services.at_hand(self.url, self.loop)
 
     @property
-    def _is_free(self) -> bool:
-        """Has everybody before been answered, and does the client read?"""
+    def _is_waiting(self) -> bool:
+        """Does the client wait for an answer of the application?"""
         cycle = self.cycle
-        return (cycle is None or cycle.response_complete) and not self.flow.write_paused
+        return cycle is not None and not cycle.response_complete
 
     def on_body(self, body: bytes) -> None:
         """More of its body."""
@@ -187,7 +188,7 @@ class Protocol(HttpToolsProtocol):
     def _again(self, head: Known, data: bytes) -> bool:
         """Answer a request whose head is known. False: it is still to be parsed."""
         found = head.request(data)
-        if found is None or not self._is_free:
+        if found is None or self._is_waiting or self.flow.write_paused:
             return False
         endpoint = self._services.at_hand(head.url, self.loop)
         outcome = None if endpoint is None else endpoint.at_once(*found)
@@ -225,15 +226,20 @@ class Protocol(HttpToolsProtocol):
         """Close a connection on which nothing has happened for a while. One timer does for many
         requests."""
         self._idle = None
-        is_busy = self._patience is not None or (
-            self.cycle is not None and not self.cycle.response_complete
-        )
+        if self._patience is not None or self._is_waiting:
+            return  # something happens just now; whoever answers sees to the next timer
         left = self._answered_at + self.timeout_keep_alive - self.loop.time()
-        if left <= 0 and not is_busy:
+        if left <= 0 and not self.flow.write_paused:
             self.timeout_keep_alive_handler()
         else:
-            seconds = max(left, 0.1)
+            seconds = left if left > 0 else self.timeout_keep_alive
             self._idle = self.loop.call_later(seconds, self._look_for_life)
+
+    def shutdown(self) -> None:
+        """The server ends: what was held back is answered, and nothing after it."""
+        if self._endpoint is not None:
+            self._let_go()
+        super().shutdown()
 
     # Bounds
 
