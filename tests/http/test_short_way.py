@@ -6,8 +6,9 @@ it writes if no service is ever at hand, so that everything goes to the applicat
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any
 
@@ -228,45 +229,148 @@ async def test_what_waits_for_nothing_goes_the_short_way(kind: str) -> None:
         line.close()
 
 
-def guarded(headers: Mapping[str, str]) -> str | None:
-    return headers.get("x-name")
+async def test_a_guard_is_asked_once_in_the_task_of_its_request() -> None:
+    server = Server("demo")
+    name: ContextVar[str] = ContextVar("name", default="nobody")
+    asked = 0
+
+    def guard(headers: Mapping[str, str]) -> str:
+        nonlocal asked
+        asked += 1
+        if "x-name" in headers:
+            name.set(headers["x-name"])
+        return "somebody"
+
+    @server.tool
+    async def who() -> str:
+        return name.get()
+
+    named = call(1, "who").replace(b"\r\nHost", b"\r\nX-Name: ann\r\nHost")
+    async with served(server, guard=guard) as app:
+        line = Line(app)
+        for data in (named, named, call(1, "who"), named, call(1, "who")):
+            await line.hear(data)
+            await line.quiet()
+
+        said = [each["result"]["content"][0]["text"] for each in bodies(line.wire.written)]
+        assert said == ["ann", "ann", "nobody", "ann", "nobody"]
+        assert asked == 5
+        line.close()
 
 
-async def slowly_guarded(headers: Mapping[str, str]) -> str | None:
-    await asyncio.sleep(0)
-    return headers.get("x-name")
+async def test_others_have_their_turn_while_one_sends_many_requests() -> None:
+    async with served() as app:
+        line = Line(app)
+        await line.hear(call(0, "add", a=1, b=2))
+        await line.quiet()
+        await line.hear(b"".join(call(id_, "add", a=1, b=2) for id_ in range(1, 101)))
+
+        assert len(bodies(line.wire.written)) < 20
+        await line.quiet()
+        assert [each["id"] for each in bodies(line.wire.written)] == list(range(101))
+        line.close()
 
 
-def sometimes_slow(headers: Mapping[str, str]) -> Awaitable[str | None]:
-    return slowly_guarded(headers)
+async def test_many_requests_and_the_beginning_of_another_are_no_long_head() -> None:
+    async with served() as app:
+        line = Line(app)
+        await line.hear(b"".join(call(id_, "add", a=1, b=2) for id_ in range(200)) + b"POST /m")
+        await line.quiet()
+
+        assert len(bodies(line.wire.written)) == 200
+        assert not line.wire.closing
+        line.close()
 
 
-@pytest.mark.parametrize("guard", [guarded, slowly_guarded, sometimes_slow])
-async def test_guards_are_asked_on_either_way(guard: Any) -> None:
+async def test_what_comes_behind_a_body_is_no_header() -> None:
     server = Server("demo")
 
     @server.tool
-    async def who(ctx: Context) -> str | None:
-        return ctx.principal
+    async def who(ctx: Context) -> str:
+        return ctx.headers.get("x-name", "nobody")
 
-    named = call(1, "who").replace(b"\r\nHost", b"\r\nX-Name: ann\r\nHost")
-    written = []
-    for short in (True, False):
-        async with served(server, guard=guard) as app:
-            line = Line(app, short=short)
-            for data in (named, named, call(1, "who"), named, named):
-                await line.hear(data)
-                assert not (short and guard is guarded and line.tasks) or data is named
-                await line.quiet()
-            written.append(line.wire.written)
+    head, _, body = call(1, "who").partition(b"\r\n\r\n")
+    lines = [each for each in head.split(b"\r\n") if not each.startswith(b"Content-Length")]
+    lines.append(b"Transfer-Encoding: chunked")
+    chunked = b"\r\n".join(lines) + b"\r\n\r\n%x\r\n%b\r\n0\r\n" % (len(body), body)
+    async with served(server) as app:
+        line = Line(app)
+        await line.hear(call(1, "who"))
+        await line.quiet()
+        await line.hear(chunked + b"X-Name: admin\r\n\r\n")
+        await line.quiet()
+
+        said = [each["result"]["content"][0]["text"] for each in bodies(line.wire.written)]
+        assert said == ["nobody", "nobody"]
+        line.close()
+
+
+@pytest.mark.parametrize(
+    ("replaced", "by", "status"),
+    [(b"localhost", b"evil.example", b"421"), (b"Length: ", b"Length: 9999999", b"413")],
+)
+async def test_who_is_refused_need_not_send_the_body(
+    replaced: bytes, by: bytes, status: bytes
+) -> None:
+    usual = call(1, "add", a=1, b=2)
+    async with served() as app:
+        line = Line(app)
+        for _ in range(2):
+            await line.hear(usual)
+            await line.quiet()
+        line.wire.written = b""
+        await line.hear(usual.replace(replaced, by).partition(b"{")[0])
+        await line.quiet()
+
+        assert line.wire.written.startswith(b"HTTP/1.1 " + status)
+        line.close()
+
+
+async def test_so_many_streams_and_no_more() -> None:
+    headers = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "subscriptions/listen"}
+    params = {"_meta": ENVELOPE, "notifications": {"toolsListChanged": True}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
+    server = Server("demo", limits=Limits(streams=1))
+    server.add_tool(lambda: "x", name="x")
+    async with served(server) as app:
+        lines = [Line(app) for _ in range(3)]
+        for line in lines:
+            await line.hear(listing(1))
+            await line.quiet()
+            line.wire.written = b""
+        loop = asyncio.get_running_loop()
+        for line in lines:
+            loop.call_soon(line.protocol.data_received, request(message, headers))
+        await until(lambda: all(line.wire.written for line in lines))
+
+        statuses = sorted(line.wire.written.split()[1] for line in lines)
+        assert statuses == [b"200", b"503", b"503"]
+        for line in lines:
             line.close()
+            await line.quiet()
 
-    assert written[0] == written[1]
-    answers = bodies(written[0])
-    assert [answer["result"]["content"][0]["text"] for answer in answers if "result" in answer] == [
-        "ann"
-    ] * 4
-    assert written[0].count(b"HTTP/1.1 401 Unauthorized") == 1
+
+async def test_a_call_that_waits_is_run_once() -> None:
+    server = Server("demo")
+    ran = 0
+
+    @server.tool
+    async def count() -> int:
+        nonlocal ran
+        ran += 1
+        await asyncio.sleep(0.001)
+        return ran
+
+    async with served(server) as app:
+        line = Line(app)
+        for id_ in range(1, 6):  # by the long way, by the short one, and with a head that is known
+            await line.hear(call(id_, "count"))
+            await line.quiet()
+            await line.hear(listing(id_))
+            await line.quiet()
+
+        assert ran == 5
+        line.close()
 
 
 @pytest.mark.parametrize("tool", ["wait", "plain"])

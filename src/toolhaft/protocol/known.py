@@ -54,10 +54,10 @@ def known(data: bytes, url: bytes, fields: Fields) -> Known | None:
         url: what stands in its first line.
         fields: its headers, with names in lower case.
     """
-    end = data.find(b"\r\n\r\n") + 4
+    end = data.find(b"\r\n\r\n", 0, _LONGEST) + 4
     lengths = list(_LENGTHS.finditer(data, 0, end))
     # Whatever is said twice is for others to judge, each time.
-    if len(lengths) != 1 or end > _LONGEST or sum(name == _LENGTH for name, _ in fields) != 1:
+    if len(lengths) != 1 or sum(name == _LENGTH for name, _ in fields) != 1:
         return None
     first, last = lengths[0].span(1)
     return Known(data[:first], data[last:end], url, tuple(fields))

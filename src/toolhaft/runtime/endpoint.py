@@ -102,11 +102,8 @@ class Endpoint:
             store_is_quick=type(store) is MemoryStore,
         )
         self._pair = Pair(service) if settings.pairs else None
-        # Nothing is to be known of a request but what it says; and everybody is welcome.
-        self._is_plain = not settings.pairs
-        self._is_open = self._is_plain and settings.guard is None
-        # Does the guard answer without waiting, as far as is known?
-        self._guard_is_quick = not inspect.iscoroutinefunction(settings.guard)
+        # Nothing is to be known of a request but what it says, and everybody is welcome.
+        self._is_plain = settings.guard is None and not settings.pairs
         self._has_sessions = settings.sessions != "stateless"
         self._ending = False
         if service.lifespan is not None:
@@ -124,28 +121,27 @@ class Endpoint:
         # Asking for the loop that runs would be a call of the system.
         return self._thread == get_ident() and asyncio.current_task(self.loop) is not None
 
-    def at_once(self, fields: Iterable[tuple[bytes, bytes]], body: bytes) -> Whole | Begun | None:
-        """What comes of a POST before anybody has to wait: its response, or a call that is under
-        way. None: nothing was done. For a server that can do without a task for each request."""
-        if not (self._is_plain and self._guard_is_quick):
+    # For a server that can do without a task for each request
+
+    def expects(self, fields: Iterable[tuple[bytes, bytes]]) -> Head | None:
+        """The head of a POST that may be answered `at_once`, when its body is there. A guard is
+        asked in the task of its request, since it may wait, and set context variables."""
+        if not self._is_plain:
+            return None
+        head = self._regulars.meet(fields)
+        return head if head.welcome else None
+
+    def at_once(self, head: Head, body: bytes) -> Whole | Begun | None:
+        """What comes of it before anybody has to wait: its response, or a call that is under way.
+        None: nothing was done."""
+        if not self._is_plain:  # any more
             return None
         try:
-            head = self._regulars.meet(fields)
-            if not head.welcome:
-                return None
-            principal: str | None = None
-            if not self._is_open:
-                found = self._settings.guard(head) if self._settings.guard is not None else None
-                if inspect.isawaitable(found):
-                    # It is asked again, this once, where it can be waited for.
-                    self._guard_is_quick = False
-                    if inspect.iscoroutine(found):
-                        found.close()
-                    return None
-                principal = _named(found)
-            return self._posting.at_once(head, principal, decode(body))
+            return self._posting.at_once(head, None, decode(body))
         except Exception as error:
             return self._refusal(error)
+
+    # For any server
 
     async def __call__(
         self, scope: Scope, receive: Receive, send: Send, *, begun: Begun | None = None
@@ -162,7 +158,7 @@ class Endpoint:
                     await self._posting.see_through(begun, response, receive)
                     return
                 head = self._regulars.meet(scope["headers"])
-                if head.welcome and self._is_open and scope["method"] == "POST":
+                if head.welcome and self._is_plain and scope["method"] == "POST":
                     await self._posting.serve(head, None, response, receive)
                 else:
                     await self._serve(scope, head, response, receive)
@@ -250,7 +246,11 @@ class Endpoint:
             self._patience.end(response.task)  # it is not the client that is waited for
             found = await found
             self._patience.begin(response.task)
-        return _named(found)
+        if found is None:
+            raise Unauthorized
+        if isinstance(found, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return found
+        raise TypeError(f"a guard returns the name of a principal, or None; not {found!r}")
 
     def _told(self, told: Told) -> None:
         """Another process was told something that may concern a session of ours."""
@@ -289,7 +289,7 @@ class Endpoint:
     def end_streams(self) -> None:
         """Let everybody go who only listens, and take in nobody else."""
         self._ending = True
-        self._is_plain = self._is_open = False
+        self._is_plain = False
         self._driver.closing.set()
         self._listening.end()
         if self._pair is not None:
@@ -325,15 +325,6 @@ class Endpoint:
         self._patience.close()
         if self._service.lifespan is not None:
             await self._service.lifespan.leave()
-
-
-def _named(found: object) -> str:
-    """The principal that a guard has found."""
-    if found is None:
-        raise Unauthorized
-    if isinstance(found, str):
-        return found
-    raise TypeError(f"a guard returns the name of a principal, or None; not {found!r}")
 
 
 def _is_of(key: object, session: str) -> bool:

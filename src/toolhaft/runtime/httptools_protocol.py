@@ -12,11 +12,11 @@ does not read. So both are seen to here.
 
 import asyncio
 from functools import partial
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from ..protocol.head import LONGEST_HEADERS
+from ..protocol.head import LONGEST_HEADERS, Head
 from ..protocol.known import Known, known
 from ..protocol.limits import Limits
 from ..protocol.sse import FINISHED
@@ -34,7 +34,6 @@ _TOO_LARGE: Final = (
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
 
-_CLOSE: Final = (b"connection", b"close")
 _Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 
@@ -48,6 +47,8 @@ def _head(status: int, headers: _Headers) -> bytes:
 _HEADS: Final = {
     (200, headers): _head(200, headers) for headers in (Whole(200, b"").headers, FINISHED)
 }
+# Of requests that came at once, before others on the loop have their turn.
+_MOST_AT_ONCE: Final = 16
 # So many requests with other heads, and the one that is remembered makes way.
 _MOST_MISSES: Final = 8
 
@@ -63,21 +64,22 @@ class Protocol(HttpToolsProtocol):
         self._limits = limits
         self._in_head = True
         self._head_size = 0
-        # Who may answer at once, and what is there of the body until then.
+        # Who may answer at once, and what is there of the request until then.
         self._endpoint: Endpoint | None = None
-        self._held: list[bytes] = []
-        self._held_size = 0
-        # Was the last request complete? Which one is this, of those that came at once?
+        self._expected: Head | None = None
+        self._held = bytearray()
+        # Was the last request complete? How many are begun and are complete of what came at once?
         self._is_between = True
         self._seen = 0
+        self._complete = 0
         # Was it answered at once?
         self._is_answered = False
         self._known: Known | None = None
         self._misses = 0
         # What gives the answer of a call that is under way before its request is parsed.
         self._begun: Any = None
-        # When the last answer was given, and whether anybody looks how long ago that is.
-        self._answered_at = 0.0
+        # When something last happened, and whether anybody looks how long ago that is.
+        self._active_at = 0.0
         self._idle: asyncio.TimerHandle | None = None
         self._patience: asyncio.TimerHandle | None = None
         self._stall: asyncio.TimerHandle | None = None
@@ -102,24 +104,34 @@ class Protocol(HttpToolsProtocol):
         self._in_head = False
         self._head_size = 0
         begun, self._begun = self._begun, None
-        self._endpoint = None if begun is not None else self._listener()
-        if self._endpoint is None:
+        if begun is not None or not self._is_expected():
             self._begin(begun)
 
-    def _listener(self) -> Endpoint | None:
-        """Who may answer at once, if the request and the connection are such that it can be."""
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One of them. What comes behind a body is none: nobody has looked at it before."""
+        if self._in_head:
+            super().on_header(name, value)
+
+    def _is_expected(self) -> bool:
+        """Are the request and the connection such that it may be answered at once?"""
         parser = self.parser
         if (
             self._is_waiting
             or self.flow.write_paused
+            or self._seen > _MOST_AT_ONCE
             or self.expect_100_continue
             or parser.get_method() != b"POST"
             or parser.get_http_version() != "1.1"
             or not parser.should_keep_alive()
             or parser.should_upgrade()
         ):
-            return None
-        return self._services.at_hand(self.url, self.loop)
+            return False
+        endpoint = self._services.at_hand(self.url, self.loop)
+        head = None if endpoint is None else endpoint.expects(self.headers)
+        if head is None or head.length > _MOST_HELD:
+            return False
+        self._endpoint, self._expected = endpoint, head
+        return True
 
     @property
     def _is_waiting(self) -> bool:
@@ -131,24 +143,21 @@ class Protocol(HttpToolsProtocol):
         """More of its body."""
         if self._endpoint is None:
             super().on_body(body)
-            return
-        self._held.append(body)
-        self._held_size += len(body)
-        if self._held_size > _MOST_HELD:
-            self._let_go()
+        else:
+            self._held += body
 
     def on_message_complete(self) -> None:
         """All of it is there."""
         self._is_between = True
-        endpoint = self._endpoint
-        if endpoint is None:
+        self._complete += 1
+        endpoint, head = self._endpoint, self._expected
+        if endpoint is None or head is None:
             super().on_message_complete()
             return
-        held = self._held
-        outcome = endpoint.at_once(self.headers, held[0] if len(held) == 1 else b"".join(held))
+        outcome = endpoint.at_once(head, bytes(self._held))
         if type(outcome) is Whole:
             self._endpoint = None
-            self._held, self._held_size = [], 0
+            self._held.clear()
             self._is_answered = True
             self._answer(outcome)
         else:
@@ -173,14 +182,14 @@ class Protocol(HttpToolsProtocol):
     def _let_go(self, app: Any = None) -> None:
         """What was held back goes the long way."""
         self._endpoint = None
-        held, self._held, self._held_size = self._held, [], 0
         self._begin(app)
-        for part in held:
-            super().on_body(part)
+        if self._held:
+            super().on_body(bytes(self._held))
+            self._held.clear()
 
     def on_response_complete(self) -> None:
         """The application has answered."""
-        self._answered_at = self.loop.time()
+        self._active_at = self.loop.time()
         super().on_response_complete()
 
     # The short way
@@ -190,14 +199,17 @@ class Protocol(HttpToolsProtocol):
         found = head.request(data)
         if found is None or self._is_waiting or self.flow.write_paused:
             return False
+        fields, body = found
         endpoint = self._services.at_hand(head.url, self.loop)
-        outcome = None if endpoint is None else endpoint.at_once(*found)
+        expected = None if endpoint is None else endpoint.expects(fields)
+        if endpoint is None or expected is None:
+            return False
+        outcome = endpoint.at_once(expected, body)
         if type(outcome) is Whole:
             self._unset_keepalive_if_required()
             self._answer(outcome)
             return True
-        if type(outcome) is Begun:
-            self._begun = partial(cast(Endpoint, endpoint), begun=outcome)
+        self._begun = partial(endpoint, begun=outcome) if type(outcome) is Begun else self.app
         return False
 
     def _remember(self, data: bytes) -> None:
@@ -211,14 +223,13 @@ class Protocol(HttpToolsProtocol):
         status, body, headers = whole.status, whole.body, whole.headers
         head = _HEADS.get((status, headers)) or _head(status, headers)
         if len(body) > _MOST_HELD:
-            self.transport.writelines([head % len(body), body])
+            # Not `writelines`, after which not every version of asyncio holds us back.
+            self.transport.write(head % len(body))
+            self.transport.write(body)
         else:
             self.transport.write(head % len(body) + body)
-        if _CLOSE in headers:
-            self.transport.close()
-            return
         self.server_state.total_requests += 1
-        self._answered_at = self.loop.time()
+        self._active_at = self.loop.time()
         if self._idle is None:
             self._idle = self.loop.call_later(self.timeout_keep_alive, self._look_for_life)
 
@@ -228,7 +239,7 @@ class Protocol(HttpToolsProtocol):
         self._idle = None
         if self._patience is not None or self._is_waiting:
             return  # something happens just now; whoever answers sees to the next timer
-        left = self._answered_at + self.timeout_keep_alive - self.loop.time()
+        left = self._active_at + self.timeout_keep_alive - self.loop.time()
         if left <= 0 and not self.flow.write_paused:
             self.timeout_keep_alive_handler()
         else:
@@ -249,7 +260,8 @@ class Protocol(HttpToolsProtocol):
         if is_first and self._known is not None and self._again(self._known, data):
             self._misses = 0
             return
-        self._seen = 0
+        self._seen = self._complete = 0
+        self._active_at = self.loop.time()
         super().data_received(data)
         if is_first and self._seen == 1 and self._is_answered and self._is_between:
             self._remember(data)
@@ -259,7 +271,8 @@ class Protocol(HttpToolsProtocol):
                 self._patience = None
             return
         if self._in_head:
-            self._head_size += len(data)
+            # What belongs to other requests does not count.
+            self._head_size = 0 if self._complete else self._head_size + len(data)
         if self._head_size > _MOST_HEAD:
             self.transport.write(_TOO_LARGE)
             self.transport.close()

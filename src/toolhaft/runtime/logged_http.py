@@ -22,7 +22,7 @@ class LoggedEndpoint(Endpoint):
         super().__init__(*given, **options)
         self._traffic = traffic
 
-    def at_once(self, fields: Iterable[tuple[bytes, bytes]], body: bytes) -> None:
+    def expects(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
         """Nothing: what is logged goes by the one way on which all bodies are seen."""
 
     async def __call__(

@@ -45,6 +45,10 @@ _SPECIAL: Final = frozenset(
 )  # fmt: skip
 
 
+# What is never over at once, and changes what others may do.
+_LONG: Final = frozenset({"initialize", "subscriptions/listen"})
+
+
 class Asked:
     """One call, or all calls of a batch."""
 
@@ -141,7 +145,7 @@ class Posting:
         Raises:
             TurnedAway: it cannot be taken now.
         """
-        if type(decoded) is not Message or decoded.id is UNSET or decoded.method == "initialize":
+        if type(decoded) is not Message or decoded.id is UNSET or decoded.method in _LONG:
             return None
         live: Live | None = None
         if not head.stateless:
