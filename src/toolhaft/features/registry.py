@@ -10,8 +10,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import UNSET, structs
 
+from ..envelope import encode
 from ..errors import InvalidParams, MethodNotFound, shown
-from ..jsonrpc import encode
 from ..patterns import pattern
 from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.lowering import lowered

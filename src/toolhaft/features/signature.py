@@ -17,8 +17,8 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import asdict
 
+from ..envelope import is_null
 from ..errors import InvalidParams, ParseError, clipped
-from ..jsonrpc import is_null
 from ..schema.derived import Schema, object_schema, schema_of
 from ..schema.fields import MISSING
 from ..schema.kinds import (

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from msgspec import Raw, Struct
 
+from ..envelope import encode, is_null
 from ..errors import ToolError
-from ..jsonrpc import encode, is_null
 from .digests import digest
 from .questions import ATTEMPTS, Question, Questions, Unfit, unfit
 

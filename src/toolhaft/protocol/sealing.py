@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from ..envelope import encode
 from ..errors import InternalError, InvalidParams
-from ..jsonrpc import encode
 from .digests import digest, from_text, is_same, signature, to_text
 from .journal import Pages
 from .ports import Cipher

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw
 
+from ..envelope import encode
 from ..errors import (
     BadEnvelope,
     InternalError,
@@ -17,7 +18,6 @@ from ..errors import (
     UnsupportedVersion,
     shown,
 )
-from ..jsonrpc import encode
 from ..types.asking import InputRequest, InputRequiredResult, ListRootsParams
 from ..types.notices import LEVELS
 from ..types.wire import Implementation, RequestMeta
