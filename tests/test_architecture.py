@@ -63,7 +63,8 @@ EXTRAS = {
 }
 
 # asyncio takes as long to load as all the rest together, so what needs it is loaded when it serves;
-# what is only needed when something is wrong, or by servers that have parts, is loaded then.
+# what is only needed when something is wrong, or by servers that have parts or ask their clients,
+# is loaded then.
 IMPORTED_LATER = {
     ("features/checking.py", "problems", "..schema.checker"),
     ("features/checking.py", "unpacked", "..schema.jsonvalues"),
@@ -72,10 +73,14 @@ IMPORTED_LATER = {
     ("features/checking.py", "_compiler", "..schema.compiled"),
     ("features/tools.py", "_check_mirrors", ".headers"),
     ("protocol/digests.py", "digest", "hashlib"),
+    ("protocol/digests.py", "from_text", "binascii"),
     ("protocol/digests.py", "is_same", "hmac"),
+    ("protocol/digests.py", "to_text", "binascii"),
     ("protocol/digests.py", "signature", "hmac"),
     ("runtime/lane.py", "_log", "logging"),
     ("sealing.py", "_log", "logging"),
+    ("sealing.py", "_seal", "."),
+    ("sealing.py", "_seal", ".protocol.sealing"),
     ("server.py", "mask", "logging"),
     ("cli/options.py", "_conversation", "..protocol.revisions"),
     ("cli/installing/files.py", "_replace", "tempfile"),
