@@ -66,8 +66,8 @@ EXTRAS = {
 # what is only needed when something is wrong, or by servers that have parts or ask their clients,
 # is loaded then.
 IMPORTED_LATER = {
-    ("features/checking.py", "problems", "..schema.checker"),
-    ("features/checking.py", "unpacked", "..schema.jsonvalues"),
+    ("features/checking.py", "_problems", "..schema.checker"),
+    ("features/checking.py", "_unpacked", "..schema.jsonvalues"),
     ("features/checking.py", "check_schema", "..schema.explicit"),
     ("features/checking.py", "__init__", "..schema.explicit"),
     ("features/checking.py", "_compiler", "..schema.compiled"),
