@@ -174,9 +174,11 @@ class Session:
             )
         caller = call.caller
         if missing := lacking(caller.capabilities, caller.revision, questions.values()):
+            why = "this client did not declare"
+            if not caller.revision.askable.issuperset(missing):
+                why = f"revision {caller.revision.date} does not have"
             raise ToolError(
-                f"this needs a client with the capability {' and '.join(missing)}, which this "
-                "client did not declare"
+                f"this needs a client with the capability {' and '.join(missing)}, which {why}"
             )
         waiting = Waiting({}, [])
         for key, question in questions.items():

@@ -363,6 +363,8 @@ class Driver:
         if self._beside:
             await asyncio.wait(self._beside, timeout=grace)
         await self.quiet(grace)
+        # It knows us, and the garbage collector does not see calls: the circle would stay for ever.
+        self.current = None
 
     async def quiet(self, seconds: float | None) -> None:
         """Wait until nothing runs any more, but not for long, or for as long as it takes."""

@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import McpError
 from ...schema.checker import problems
 from .findings import Finding
-from .serving import Client, Json
+from .serving import Client, Json, list_in
 
 _PATIENCE = 10.0
 # A name that no tool has. A call of it waits for the lifespan, and then is refused.
@@ -41,14 +41,14 @@ async def called(client: Client, listing: Json) -> list[Finding]:
     for resource in listing["resources"]:
         where = f"resource {resource['uri']}"
         result = await _asked(client, where, "resources/read", {"uri": resource["uri"]}, found)
-        if result is not None and not result["contents"]:
+        if result is not None and not list_in(result, "contents", "resources/read"):
             words = "it is empty: reading it gives no contents"
             found.append(Finding("warning", "empty", where, words, "return something"))
     for prompt in listing["prompts"]:
         if not any(each.get("required") for each in prompt.get("arguments", [])):
             where = f"prompt {prompt['name']}"
             result = await _asked(client, where, "prompts/get", {"name": prompt["name"]}, found)
-            if result is not None and not result["messages"]:
+            if result is not None and not list_in(result, "messages", "prompts/get"):
                 words = "it is empty: it gives no messages"
                 found.append(Finding("warning", "empty", where, words, "return a message"))
     return found
