@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "face": {"words", "schema", "protocol", "features", "runtime"},
     "edges": {"words", "schema", "protocol", "features", "runtime", "face", "client"},
 }
-WORDS = {"errors", "jsonrpc", "patterns", "types"}
+WORDS = {"envelope", "errors", "jsonrpc", "patterns", "types"}
 # What waits, or gives another answer the next time it is asked.
 WAITS = {
     "anyio", "asyncio", "concurrent", "fcntl", "io", "multiprocessing", "os", "pathlib", "queue",
@@ -64,19 +64,24 @@ EXTRAS = {
 }
 
 # asyncio takes as long to load as all the rest together, so what needs it is loaded when it serves;
-# what is only needed when something is wrong, or by servers that have parts, is loaded then.
+# what is only needed when something is wrong, or by servers that have parts or ask their clients,
+# is loaded then.
 IMPORTED_LATER = {
-    ("features/checking.py", "problems", "..schema.checker"),
-    ("features/checking.py", "unpacked", "..schema.jsonvalues"),
+    ("features/checking.py", "_problems", "..schema.checker"),
+    ("features/checking.py", "_unpacked", "..schema.jsonvalues"),
     ("features/checking.py", "check_schema", "..schema.explicit"),
     ("features/checking.py", "__init__", "..schema.explicit"),
     ("features/checking.py", "_compiler", "..schema.compiled"),
     ("features/tools.py", "_check_mirrors", ".headers"),
     ("protocol/digests.py", "digest", "hashlib"),
+    ("protocol/digests.py", "from_text", "binascii"),
     ("protocol/digests.py", "is_same", "hmac"),
+    ("protocol/digests.py", "to_text", "binascii"),
     ("protocol/digests.py", "signature", "hmac"),
     ("runtime/lane.py", "_log", "logging"),
     ("sealing.py", "_log", "logging"),
+    ("sealing.py", "_seal", "."),
+    ("sealing.py", "_seal", ".protocol.sealing"),
     ("server.py", "mask", "logging"),
     ("cli/options.py", "_conversation", "..protocol.revisions"),
     ("cli/installing/files.py", "_replace", "tempfile"),

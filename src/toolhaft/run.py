@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from .jsonrpc import encode, is_notification
+from .envelope import encode, is_notification
 from .protocol.calls import Batch, Call, Event, Reply
 from .protocol.framing import Framer, FramingName
 from .protocol.handshake import Session

@@ -27,11 +27,11 @@ from toolhaft.protocol.http import (
     status_of,
     unreadable,
 )
-from toolhaft.protocol.journal import Entry, Journal, Pages
+from toolhaft.protocol.journal import Entry, Journal, Pages, given_answers
 from toolhaft.protocol.peer import Peer
 from toolhaft.protocol.questions import Question
 from toolhaft.protocol.revisions import REVISIONS
-from toolhaft.protocol.sealing import Seal, given_answers
+from toolhaft.protocol.sealing import Seal
 from toolhaft.protocol.sse import place
 from toolhaft.protocol.uritemplate import Template
 from toolhaft.types.asking import ElicitUrlParams

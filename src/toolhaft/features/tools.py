@@ -214,9 +214,10 @@ class Tools:
         """
         params = exchange.params
         if tool is None:
-            tool = self.registry.get(params.name)
-            if tool is None:
+            slot = self.registry.seen.get(params.name)
+            if slot is None:
                 return self._elsewhere(exchange)
+            tool = slot.item
         exchange.subject = tool.subject
         if tool.is_special:
             _check_mirrors(exchange, tool)

@@ -22,6 +22,7 @@ _WORD = len(b"content-length  :")
 # What may stand around a message on its line.
 _BLANK = b" \t\r"
 _AROUND = _BLANK + b"\n"
+_NEWLINE = 0x0A
 # As much of a message that is skipped as is kept, to find its id in.
 _HEAD = 65536
 
@@ -68,16 +69,18 @@ class Framer:
 
     def feed(self, data: bytes) -> None:
         """Take in a chunk; an empty one is the end of the stream."""
-        if self._is_idle and data[-1:] == b"\n" and len(data) <= self._limit:
+        last = len(data) - 1
+        if self._is_idle and 0 <= last < self._limit:
             # Whole lines and nothing else, which is how clients write; mostly a single one.
-            if data.find(b"\n") == len(data) - 1:
+            if data.find(b"\n") == last:
                 if line := data.strip(_AROUND):
                     self.frames.append(line)
                 return
-            for line in data.split(b"\n"):
-                if line := line.strip(_BLANK):
-                    self.frames.append(line)
-            return
+            if data[last] == _NEWLINE:
+                for line in data.split(b"\n"):
+                    if line := line.strip(_BLANK):
+                        self.frames.append(line)
+                return
         self._buffer += data
         self._cut(at_end=not data)
         self._is_idle = self._framing == "lines" and not self._buffer and self._skipped is None

@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
+from ..envelope import Id, encode, request
 from ..errors import InternalError, InvalidRequest, ToolError
-from ..jsonrpc import Id, encode, request
 from ..types.asking import ElicitUrlParams
 from ..types.lifecycle import InitializeParams
 from ..types.notices import LEVELS

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
+from ..envelope import Id, failure
 from ..errors import BadEnvelope, InvalidRequest, McpError, shown
-from ..jsonrpc import Id, failure
 from ..patterns import pattern
 from .handshake import SessionMode as SessionMode
 from .head import (

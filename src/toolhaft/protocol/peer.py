@@ -11,17 +11,7 @@ from typing import cast
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from ..errors import (
-    InvalidParams,
-    InvalidRequest,
-    McpError,
-    MethodNotFound,
-    NotFound,
-    ParseError,
-    clipped,
-    shown,
-)
-from ..jsonrpc import (
+from ..envelope import (
     Decoded,
     Fault,
     Id,
@@ -33,6 +23,16 @@ from ..jsonrpc import (
     is_null,
     notification,
     response,
+)
+from ..errors import (
+    InvalidParams,
+    InvalidRequest,
+    McpError,
+    MethodNotFound,
+    NotFound,
+    ParseError,
+    clipped,
+    shown,
 )
 from ..types.notices import Cancelled
 from ..types.wire import Implementation, Params, RequestMeta, Wire

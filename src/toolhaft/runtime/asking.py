@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
+from ..envelope import Id
 from ..errors import McpError, ToolError, clipped
-from ..jsonrpc import Id
 from ..protocol.calls import Answer, Call, Era
 from ..protocol.journal import LAST_ROUND, Journal
 from ..protocol.peer import failed, notice, suspended

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from ..envelope import decode, failure, salvage_id
 from ..errors import InternalError, McpError, ParseError
-from ..jsonrpc import decode, failure, salvage_id
 from ..protocol.calls import Answer, Batch, Cancel, Counter, Event, Notice, Reply
 from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW

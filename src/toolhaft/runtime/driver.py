@@ -17,6 +17,7 @@ from time import perf_counter
 from types import CoroutineType
 from typing import Any
 
+from ..envelope import response
 from ..errors import (
     Cancelled,
     InternalError,
@@ -27,7 +28,6 @@ from ..errors import (
     clipped,
     shown,
 )
-from ..jsonrpc import response
 from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Result
 from ..protocol.peer import failed
 from ..protocol.ports import Store

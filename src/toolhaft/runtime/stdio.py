@@ -260,28 +260,26 @@ class Input:
                 data = b""
             self._chunk = _LARGE_CHUNK if len(data) >= _CHUNK else _CHUNK
             self._framer.feed(data)
-            self.at_end = not data
+            if not data:
+                self.at_end = True
         self.serve()
         if not data and not self._framer.frames:
             self._loop.call_soon_threadsafe(self._end)
 
     def serve(self) -> None:
         """Act on every frame that is complete."""
-        frames, receive, output = self._framer.frames, self._connection.receive, self._output
+        frames, output = self._framer.frames, self._output
         self.serving = True
-        self.turns += 1
         several = len(frames) > 1
         if several:
             output.cork()
         while frames and (output.left is None or not output.full):
+            self.turns += 1
             try:
                 frame = frames.popleft()
             except IndexError:  # the watch was quicker
                 break
-            receive(frame)
-            if not frames:
-                break
-            self.turns += 1
+            self._connection.receive(frame)
         if several:
             output.uncork()
         self.serving = False
