@@ -45,7 +45,7 @@ LARGEST = {
     "schema": 2500,
     "protocol": 2100,
     "features": 4400,
-    "runtime": 5000,
+    "runtime": 5400,
     "client": 1200,
     "face": 2800,
 }
@@ -64,13 +64,14 @@ EXTRAS = {
 }
 
 # asyncio takes as long to load as all the rest together, so what needs it is loaded when it serves;
-# what is only needed when something is wrong is loaded then.
+# what is only needed when something is wrong, or by servers that have parts, is loaded then.
 IMPORTED_LATER = {
     ("features/checking.py", "problems", "..schema.checker"),
     ("features/checking.py", "unpacked", "..schema.jsonvalues"),
     ("features/checking.py", "check_schema", "..schema.explicit"),
     ("features/checking.py", "__init__", "..schema.explicit"),
     ("features/checking.py", "_compiler", "..schema.compiled"),
+    ("features/tools.py", "_check_mirrors", ".headers"),
     ("protocol/digests.py", "digest", "hashlib"),
     ("protocol/digests.py", "is_same", "hmac"),
     ("protocol/digests.py", "signature", "hmac"),
@@ -90,11 +91,13 @@ IMPORTED_LATER = {
     ("attachment.py", "__aexit__", "asyncio"),
     ("attachment.py", "attach", ".attaching"),
     ("server.py", "asgi", ".serving"),
+    ("server.py", "include", ".composing"),
+    ("server.py", "include", ".including"),
     ("server.py", "run", ".listener"),
     ("server.py", "run", ".run"),
     ("server.py", "serve", ".run"),
     ("server.py", "handle", ".run"),
-    ("offers.py", "_gate", ".runtime.gate"),
+    ("offers.py", "gate_of", ".runtime.gate"),
     ("offers.py", "_place", ".runtime.place"),
     ("options.py", "traffic_of", ".traffic"),
     ("metrics.py", "table", ".exposition"),

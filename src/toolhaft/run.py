@@ -36,7 +36,7 @@ async def serve_streams(service: Service, reader: Reader, writer: Writer) -> Non
     framer = Framer(service.limits.message_bytes)
 
     def send(frame: bytes) -> None:
-        data = b"".join(framer.wrap([frame]))
+        data = framer.wrap((frame,))
         if threading.get_ident() == thread:
             writer.write(data)
         else:

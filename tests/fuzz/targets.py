@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import Raw
-from tests.fuzz import frames
+from tests.fuzz import frames, heads
 from tests.fuzz.engine import Target
 from tests.fuzz.frames import check_event
 
@@ -101,7 +101,7 @@ def admit(data: bytes) -> None:
 
     Whoever is let in has called us by a name of ours, and is no foreign page."""
     top, _, body = data.partition(b"\n\n")
-    fields = [_field(line) for line in top.split(b"\n")]
+    fields = [heads.field(line) for line in top.split(b"\n")]
     head = Head(fields)
     for doors in _doors:
         refusal = doors.refusal(head)
@@ -118,11 +118,6 @@ def admit(data: bytes) -> None:
     where = place(head.get("last-event-id", ""))
     assert where is None or min(where) >= 0
     _take(_peer(len(data)), head, body)
-
-
-def _field(line: bytes) -> tuple[bytes, bytes]:
-    name, _, value = line.partition(b":")
-    return name.strip().lower(), value.strip(b" ")
 
 
 def _after_scheme(origin: str) -> str:
@@ -251,7 +246,7 @@ def _framed(chunks: list[bytes], limit: int) -> list[bytes | None]:
     framer.feed(b"")
     found = [None if isinstance(each, TooLong) else each for each in framer.frames]
     assert all(each is None or len(each) <= limit for each in found)
-    b"".join(framer.wrap([each for each in found if each is not None]))
+    framer.wrap([each for each in found if each is not None])
     return found
 
 
@@ -394,6 +389,7 @@ TARGETS: dict[str, Target] = {
     for target in (
         Target("receive", receive, list(_received()), [*_JSON, b"\n"]),
         Target("admit", admit, list(_requests()), _HEADERS),
+        Target("heads", heads.meet, list(heads.heads()), _HEADERS),
         Target("uritemplate", match, list(_templates()), _URIS),
         Target("framing", frame, list(_streams()), _STREAM),
         Target("journal", open_state, list(_states()), _SEALED),

@@ -5,11 +5,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.fuzz.engine import Fuzzing, Target, Tracing, distilled, fuzz
 from tests.fuzz.kept import kept
 from tests.fuzz.targets import TARGETS
+
+from toolhaft.protocol import head as head_module
+from toolhaft.protocol.head import Head
+from toolhaft.protocol.http import Regulars
 
 INPUTS = 3_000
 
@@ -40,6 +45,35 @@ def test_what_was_kept_of_earlier_runs_does_no_harm_and_goes_new_ways(name: str)
     assert inputs
     assert set(run.grown) <= set(inputs)
     assert len(run.grown) > len(inputs) // 2
+
+
+def _any_length(_: Regulars, length: bytes | None) -> bool:
+    return length is not None
+
+
+def _pages_too(regulars: Regulars, head: Head) -> None:
+    regulars._judged.add(head.layout.judged(head.sent))
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "mistake", "told"),
+    [
+        (Regulars, "_is_short", _any_length, "though it is refused"),
+        (Regulars, "remember", _pages_too, "a page goes without a word"),
+        (head_module, "_JUDGED", (b"content-type", b"accept"), "though it is refused"),
+        (head_module, "METHOD", b"mcp-name", "is refused"),
+    ],
+    ids=["any length", "pages", "hosts do not count", "another header"],
+)
+def test_who_is_known_again_by_mistake_is_found(
+    owner: Any, name: str, mistake: object, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner, name, mistake)
+
+    run = fuzz(TARGETS["heads"], INPUTS, kept=kept("heads"))
+
+    assert run.finding is not None
+    assert told in str(run.finding.error)
 
 
 # The engine

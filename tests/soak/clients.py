@@ -16,6 +16,7 @@ from tests.soak.ledger import Ledger
 
 PATIENCE = 60.0
 HERE = "127.0.0.1"
+LONGEST = 64 * 1024 * 1024
 # What is called how often, and what must come of it.
 CALLS: list[tuple[str, dict[str, Any], str | None]] = [
     *[("add", {"a": 20, "b": 22}, "42")] * 8,
@@ -51,36 +52,27 @@ def judge(ledger: Ledger, message: dict[str, Any], expected: str | None, what: s
         ledger.lost(f"{what}: {str(message)[:200]}")
 
 
-# --- stdio ----------------------------------------------------------------------------------------
+# --- lines: stdio, and the socket of an attached process ------------------------------------------
 
 
-class Piped:
-    """A client on the pipes of a server. Every id it sends is answered once, or was taken back."""
+class Lines:
+    """A client that sends lines. Every id it sends is answered once, or was taken back."""
 
-    def __init__(self, command: list[str], ledger: Ledger) -> None:
-        self._command = command
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._ids = itertools.count(1)
         self._waiting: dict[object, asyncio.Future[dict[str, Any]]] = {}
 
-    async def start(self) -> "Piped":
-        """Start the server and shake hands."""
-        self.process = await asyncio.create_subprocess_exec(
-            *self._command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            limit=64 * 1024 * 1024,
-        )
-        self._reading = asyncio.ensure_future(self._read())
+    async def _open(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Shake hands, and read from now on."""
+        self._writer = writer
+        self._reading = asyncio.ensure_future(self._read(reader))
         opening = self._expect("init")
         await self.write(b"".join(map(line, HANDSHAKE)))
         await asyncio.wait_for(opening, PATIENCE)
-        return self
 
-    async def _read(self) -> None:
-        assert self.process.stdout is not None
-        async for text in self.process.stdout:
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        async for text in reader:
             message = json.loads(text)
             waiting = self._waiting.pop(message.get("id"), None)
             if waiting is not None:
@@ -94,9 +86,8 @@ class Piped:
 
     async def write(self, data: bytes) -> None:
         """Bytes, as they are."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(data)
-        await self.process.stdin.drain()
+        self._writer.write(data)
+        await self._writer.drain()
 
     async def call(self, name: str, arguments: dict[str, Any], expected: str | None) -> None:
         """A call, whose answer counts."""
@@ -107,7 +98,13 @@ class Piped:
         try:
             judge(self._ledger, await asyncio.wait_for(waiting, PATIENCE), expected, name)
         except TimeoutError:
-            self._ledger.lost(f"{name} over stdio was not answered")
+            self._ledger.lost(f"{name} of {type(self).__name__} was not answered")
+
+    async def abandon(self) -> None:
+        """Calls whose answers nobody will take."""
+        for name, arguments in (("slow", {"seconds": 60}), ("big", {"size": 3_000_000})):
+            params = {"name": name, "arguments": arguments}
+            await self.write(line(request(next(self._ids), "tools/call", params)))
 
     async def take_back(self) -> None:
         """A call that is cancelled at once."""
@@ -117,18 +114,40 @@ class Piped:
         await self.write(line(request(id_, "tools/call", params)) + line(note))
         self._ledger.note("cancelled")
 
+
+class Piped(Lines):
+    """A client on the pipes of a process."""
+
+    def __init__(self, command: list[str], ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self._command = command
+
+    async def start(self) -> "Piped":
+        """Start the process and shake hands."""
+        self.process = await asyncio.create_subprocess_exec(
+            *self._command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            limit=LONGEST,
+        )
+        assert self.process.stdout is not None
+        assert self.process.stdin is not None
+        await self._open(self.process.stdout, self.process.stdin)
+        return self
+
     async def end(self, number: signal.Signals | None = None) -> int:
         """Leave, or send a signal; the exit status."""
         if number is not None:
             self.process.send_signal(number)
-        elif self.process.stdin is not None:
-            self.process.stdin.close()
+        else:
+            self._writer.close()
         status = await asyncio.wait_for(self.process.wait(), PATIENCE)
         await self._reading
         return status
 
 
-async def steady_on_pipes(client: Piped, chance: random.Random, over: asyncio.Event) -> None:
+async def steady(client: Lines, chance: random.Random, over: asyncio.Event) -> None:
     """Some calls at once, some taken back, and garbage between them, until it is over."""
     while not over.is_set():
         burst = chance.choice((1, 4, 16, 16, 400 if chance.random() < 0.02 else 8))
@@ -142,20 +161,32 @@ async def steady_on_pipes(client: Piped, chance: random.Random, over: asyncio.Ev
             await client.write(b"x" * (5 * 1024 * 1024) + b"\n")
 
 
-async def churn_on_pipes(
-    command: list[str], ledger: Ledger, chance: random.Random, over: asyncio.Event
+async def churn(
+    command: list[str],
+    statuses: dict[signal.Signals | None, int],
+    ledger: Ledger,
+    chance: random.Random,
+    over: asyncio.Event,
 ) -> None:
-    """Servers that are started, used and ended, in each of the ways there are."""
+    """Processes that are started, used and ended, in each of the ways there are."""
+    kind = "bridges" if "attach" in command else "servers"
     while not over.is_set():
         client = await Piped(command, ledger).start()
         await asyncio.gather(*(client.call(*chance.choice(CALLS)) for _ in range(5)))
-        how = chance.choice((None, None, signal.SIGTERM, signal.SIGINT, signal.SIGKILL))
+        how = chance.choice((None, *statuses))
+        if how is signal.SIGKILL:
+            await client.abandon()
         status = await client.end(how)
-        if status != (-signal.SIGKILL if how is signal.SIGKILL else 0):
-            ledger.lost(f"a server that was ended by {how} ended with {status}")
-        ledger.note("servers ended")
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(over.wait(), 3)
+        if status != statuses[how]:
+            ledger.lost(f"one of the {kind} that was ended by {how} ended with {status}")
+        ledger.note(f"{kind} ended")
+        await pause(over, 3)
+
+
+async def pause(over: asyncio.Event, seconds: float) -> None:
+    """Wait so long, or until it is over."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(over.wait(), seconds)
 
 
 # --- HTTP -----------------------------------------------------------------------------------------
@@ -173,7 +204,7 @@ class Posting:
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A new connection."""
-        return await asyncio.open_connection(HERE, self._port, limit=64 * 1024 * 1024)
+        return await asyncio.open_connection(HERE, self._port, limit=LONGEST)
 
     async def post(self, message: object) -> tuple[int, dict[str, str], bytes]:
         """A message and its answer; on a new connection if the last one was closed."""
@@ -322,8 +353,7 @@ async def floods_over_http(
         for client in clients:
             client.leave()
         ledger.note("floods")
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(over.wait(), 5)
+        await pause(over, 5)
 
 
 _DOOMED = """
@@ -355,5 +385,4 @@ async def killed_over_http(
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(over.wait(), 4)
+        await pause(over, 4)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from ..errors import InvalidParams, MethodNotFound, shown
 from ..jsonrpc import encode
@@ -212,7 +212,7 @@ class Registry(Generic[T]):
         """
         with self._lock:
             slot = self._slot(name, tenure)
-            self._place(name, slot._replace(item=alter(slot.item)))
+            self._place(name, structs.replace(slot, item=alter(slot.item)))
         self._changed()
 
     def hide(self, name: str, tenure: int) -> None:
@@ -225,7 +225,7 @@ class Registry(Generic[T]):
             slot = self._slot(name, tenure)
             if slot.is_disabled:
                 return
-            self._place(name, slot._replace(is_disabled=True))
+            self._place(name, structs.replace(slot, is_disabled=True))
         self._changed()
 
     def show(self, name: str, tenure: int) -> None:
@@ -238,7 +238,7 @@ class Registry(Generic[T]):
             slot = self._slot(name, tenure)
             if not slot.is_disabled:
                 return
-            self._place(name, slot._replace(is_disabled=False))
+            self._place(name, structs.replace(slot, is_disabled=False))
         self._changed()
 
     def remove(self, name: str, tenure: int | None = None) -> None:
@@ -368,7 +368,7 @@ class Registry(Generic[T]):
                 self._ordinal += 1
                 self._tenure += 1
                 slot = Slot(self._ordinal, self._tenure, item)
-            self._place(name, slot._replace(item=item, is_withheld=is_withheld))
+            self._place(name, structs.replace(slot, item=item, is_withheld=is_withheld))
 
     def forgo(self, name: str) -> None:
         """Give back what was taken over, and is there no more."""

@@ -23,7 +23,7 @@ from .authoring import check_described
 from .calling import Callee
 from .checking import Explicit, check_schema
 from .custom import Custom, Own, Recipe, Route
-from .mirroring import check_mirrors, mirrored
+from .mirroring import mirrored
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 from .values import Output
@@ -297,6 +297,8 @@ class Tools:
 
 def _check_mirrors(exchange: Exchange, tool: Tool) -> None:
     if tool.mirrors and exchange.headers is not None and not exchange.caller.revision.handshake:
+        from .headers import check_mirrors  # noqa: PLC0415
+
         check_mirrors(exchange.headers, exchange.params.arguments, tool.mirrors)
 
 

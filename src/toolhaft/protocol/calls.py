@@ -126,10 +126,12 @@ class Answer(Struct, gc=False):
     error: bytes | UnsetType = UNSET
 
 
-class Reply(Struct, gc=False):
+class Reply(Struct):
     """A frame to send as it is: the message was refused by the protocol itself."""
 
     frame: bytes
+    # It was raised, and so knows the functions through which it went, whose variables this is one
+    # of: a circle, which the garbage collector has to see.
     error: McpError
     # What was asked for, if that much was understood: in the client's words.
     method: str = ""

@@ -10,7 +10,7 @@ that sends `initialize` and its next request in one go is served in order withou
 Only `ping` is answered in NEW. In OPENING and in OPEN everything is.
 """
 
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -26,6 +26,9 @@ from .interests import Interests
 from .lowering import lowered
 from .questions import Question, Questions, Waiting, lacking
 from .revisions import NEWEST_HANDSHAKE, REVISIONS, Revision
+
+# Over HTTP, does a client get a session: as it likes, always, or never?
+SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
 
 NEW: Final = "new"
 OPENING: Final = "opening"

@@ -49,7 +49,6 @@ class _Broken(Exception):
     """Why a state is not accepted."""
 
 
-_read_claims = msgspec.json.Decoder(_Claims).decode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -154,7 +153,7 @@ class Seal:
         if len(raw) > _LARGEST + 2:
             raise _Broken("too long")
         state = msgspec.json.decode(raw, type=str)
-        claims = _read_claims(self._text(state))
+        claims = msgspec.json.decode(self._text(state), type=_Claims)
         now = self._clock()
         if claims.expires < now:
             raise _Broken("expired")

@@ -114,14 +114,16 @@ class Driver:
         except BaseException as error:
             self._fail(running, error)
             return
-        is_here = get_ident() == self._thread
-        if type(outcome) is _COROUTINE and is_here and len(calls) <= self._most_calls:
-            self.current = running  # which is what nearly all calls come to
+        # What nearly all calls come to goes first.
+        kind = type(outcome)
+        if kind is _COROUTINE and get_ident() == self._thread and len(calls) <= self._most_calls:
+            self.current = running
             self._pump.start(running, outcome)  # type: ignore[arg-type]
             return
         if isinstance(outcome, RESULT):
             self._complete(running, outcome)
             return
+        is_here = get_ident() == self._thread
         if isinstance(outcome, Blocking):
             if running.place is None:
                 self._start_blocking(running, outcome)
@@ -361,6 +363,8 @@ class Driver:
         if self._beside:
             await asyncio.wait(self._beside, timeout=grace)
         await self.quiet(grace)
+        # It knows us, and the garbage collector does not see calls: the circle would stay for ever.
+        self.current = None
 
     async def quiet(self, seconds: float | None) -> None:
         """Wait until nothing runs any more, but not for long, or for as long as it takes."""

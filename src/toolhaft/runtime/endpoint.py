@@ -7,13 +7,14 @@ without: then it is served as if the handshake had been done.
 
 import asyncio
 import inspect
+from collections.abc import Iterable
 from threading import get_ident
 from typing import Final, cast
 
 from msgspec import UNSET, Struct
 
 from ..errors import InternalError, Unauthorized
-from ..jsonrpc import failure
+from ..jsonrpc import decode, failure
 from ..protocol.handshake import Session
 from ..protocol.head import SESSION, Head
 from ..protocol.http import (
@@ -30,13 +31,14 @@ from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
 from .driver import Driver
 from .listening import Listening
+from .memory import MemoryStore
 from .pair import Pair
 from .patience import Patience, Stalled
-from .posting import Posting
+from .posting import Begun, Posting
 from .reading import ClientIsGone, TurnedAway
 from .refusals import missing_session, unknown_session
 from .relay import Relay, Told
-from .response import Receive, Response, Scope, Send
+from .response import Receive, Response, Scope, Send, Whole
 from .running import Running
 from .service import Service
 from .sessions import Live, Sessions
@@ -97,10 +99,14 @@ class Endpoint:
             limits,
             mode=settings.sessions,
             peer=self._peer,
+            store_is_quick=type(store) is MemoryStore,
         )
         self._pair = Pair(service) if settings.pairs else None
-        # Nothing is to be known of a request but what it says, and everybody is welcome.
-        self._is_plain = settings.guard is None and not settings.pairs
+        # Nothing is to be known of a request but what it says; and everybody is welcome.
+        self._is_plain = not settings.pairs
+        self._is_open = self._is_plain and settings.guard is None
+        # Does the guard answer without waiting, as far as is known?
+        self._guard_is_quick = not inspect.iscoroutinefunction(settings.guard)
         self._has_sessions = settings.sessions != "stateless"
         self._ending = False
         if service.lifespan is not None:
@@ -118,8 +124,33 @@ class Endpoint:
         # Asking for the loop that runs would be a call of the system.
         return self._thread == get_ident() and asyncio.current_task(self.loop) is not None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
+    def at_once(self, fields: Iterable[tuple[bytes, bytes]], body: bytes) -> Whole | Begun | None:
+        """What comes of a POST before anybody has to wait: its response, or a call that is under
+        way. None: nothing was done. For a server that can do without a task for each request."""
+        if not (self._is_plain and self._guard_is_quick):
+            return None
+        try:
+            head = self._regulars.meet(fields)
+            if not head.welcome:
+                return None
+            principal: str | None = None
+            if not self._is_open:
+                found = self._settings.guard(head) if self._settings.guard is not None else None
+                if inspect.isawaitable(found):
+                    # It is asked again, this once, where it can be waited for.
+                    self._guard_is_quick = False
+                    if inspect.iscoroutine(found):
+                        found.close()
+                    return None
+                principal = _named(found)
+            return self._posting.at_once(head, principal, decode(body))
+        except Exception as error:
+            return self._refusal(error)
+
+    async def __call__(
+        self, scope: Scope, receive: Receive, send: Send, *, begun: Begun | None = None
+    ) -> None:
+        """Serve a request; its call may be under way already."""
         task = asyncio.current_task(self.loop)
         assert task is not None, "a request is served in a task"
         patience = self._patience
@@ -127,17 +158,16 @@ class Endpoint:
         patience.begin(task)
         try:
             try:
+                if begun is not None:
+                    await self._posting.see_through(begun, response, receive)
+                    return
                 head = self._regulars.meet(scope["headers"])
-                if head.welcome and self._is_plain and scope["method"] == "POST":
+                if head.welcome and self._is_open and scope["method"] == "POST":
                     await self._posting.serve(head, None, response, receive)
                 else:
                     await self._serve(scope, head, response, receive)
             finally:
                 patience.end(task)
-        except TurnedAway as away:
-            await response.refuse(away.refused)
-        except Unauthorized as error:
-            await response.refuse(refused(401, error, www_authenticate=error.challenge))
         except (ClientIsGone, OSError):
             return
         except Stalled:
@@ -146,10 +176,19 @@ class Endpoint:
                     refused(408, "the rest of the body did not come", connection="close")
                 )
         except Exception as error:
-            # A bug of ours must not end the service: it is told, and the client gets an answer.
-            told = InternalError(self._service.mask("a request", error))
+            refusal = self._refusal(error)
             if not response.begun:
-                await response.json(500, failure(UNSET, told))
+                await response.whole(refusal)
+
+    def _refusal(self, error: Exception) -> Whole:
+        """What the client is told of what was raised."""
+        if isinstance(error, TurnedAway):
+            return Whole.refusing(error.refused)
+        if isinstance(error, Unauthorized):
+            return Whole.refusing(refused(401, error, www_authenticate=error.challenge))
+        # A bug of ours must not end the service: it is told, and the client gets an answer.
+        told = InternalError(self._service.mask("a request", error))
+        return Whole(500, failure(UNSET, told))
 
     def _admit(self, head: Head, response: Response) -> None:
         refusal = self._doors.refusal(head)
@@ -211,11 +250,7 @@ class Endpoint:
             self._patience.end(response.task)  # it is not the client that is waited for
             found = await found
             self._patience.begin(response.task)
-        if found is None:
-            raise Unauthorized
-        if isinstance(found, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return found
-        raise TypeError(f"a guard returns the name of a principal, or None; not {found!r}")
+        return _named(found)
 
     def _told(self, told: Told) -> None:
         """Another process was told something that may concern a session of ours."""
@@ -254,7 +289,7 @@ class Endpoint:
     def end_streams(self) -> None:
         """Let everybody go who only listens, and take in nobody else."""
         self._ending = True
-        self._is_plain = False
+        self._is_plain = self._is_open = False
         self._driver.closing.set()
         self._listening.end()
         if self._pair is not None:
@@ -290,6 +325,15 @@ class Endpoint:
         self._patience.close()
         if self._service.lifespan is not None:
             await self._service.lifespan.leave()
+
+
+def _named(found: object) -> str:
+    """The principal that a guard has found."""
+    if found is None:
+        raise Unauthorized
+    if isinstance(found, str):
+        return found
+    raise TypeError(f"a guard returns the name of a principal, or None; not {found!r}")
 
 
 def _is_of(key: object, session: str) -> bool:
