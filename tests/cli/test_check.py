@@ -246,6 +246,23 @@ def test_a_result_that_does_not_fit_is_found(tmp_path: Path) -> None:
     assert "does not fit its schema: result.x" in what
 
 
+def test_a_result_that_breaks_its_annotation_is_found(tmp_path: Path) -> None:
+    report = checked(
+        tmp_path,
+        """
+        @server.tool(read_only=True)
+        def point() -> dict[str, int]:
+            return {"x": "one"}
+        """,
+        "--call",
+    )
+
+    [(level, where, what)] = said(report, "result", "call")
+    assert (level, where) == ("error", "tool point")
+    assert what.startswith("its result does not fit its schema: tool 'point' failed (error ")
+    assert what.endswith("expected an integer, got a string")
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [

@@ -29,11 +29,11 @@ def adding() -> Server:
 
 
 def in_memory() -> Client:
-    return Client(adding(), BATCHES, timeout=5)
+    return Client(adding(), BATCHES)
 
 
 def over_http() -> Client:
-    return Client.asgi(adding().asgi(), revision=BATCHES, timeout=5)
+    return Client.asgi(adding().asgi(), revision=BATCHES)
 
 
 every_way = pytest.mark.parametrize("way", [in_memory, over_http])
@@ -104,7 +104,7 @@ async def test_responses_may_come_one_by_one() -> None:
     batch = [requests.ping(), requests.ping()]
     async with (
         answering(answer) as url,
-        Client.http(url, revision=BATCHES, timeout=5) as client,
+        Client.http(url, revision=BATCHES) as client,
     ):
         responses = await client.raw(batch)
 
@@ -120,7 +120,8 @@ async def test_a_response_that_is_missing_is_waited_for() -> None:
 
     async with (
         answering(answer) as url,
-        Client.http(url, revision=BATCHES, timeout=0.2) as client,
+        Client.http(url, revision=BATCHES) as client,
     ):
+        client.talk.timeout = 0.2  # from here on: a handshake may take its time
         with pytest.raises(NoAnswer, match=r"within 0\.2 seconds"):
             await client.raw([requests.ping(), requests.ping()])

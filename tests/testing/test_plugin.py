@@ -1,5 +1,6 @@
 """The pytest plugin: in the three ways to run async tests, and in none. Rows: E-65."""
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -192,7 +193,8 @@ def test_a_test_that_fails_fails_and_closes_its_client(pytester: pytest.Pytester
     result.stdout.fnmatch_lines(["*UnusedAnswers: nobody has asked for the answers to 'Which*"])
 
 
-def test_a_server_can_be_named(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("target", ["shop.py", "python shop.py", "my shop.py:server"])
+def test_a_server_can_be_named(pytester: pytest.Pytester, target: str) -> None:
     pytester.makepyfile(
         shop="""
         from toolhaft import Context, Server
@@ -211,14 +213,16 @@ def test_a_server_can_be_named(pytester: pytest.Pytester) -> None:
         """,
         test_plain=PLAIN,
     )
+    shutil.copy(pytester.path / "shop.py", pytester.path / "my shop.py")
 
-    run(pytester, "--toolhaft", "shop.py").assert_outcomes(passed=4)
-    run(pytester, "--toolhaft", "python shop.py").assert_outcomes(passed=4)
-    (pytester.path / "my shop.py").write_text((pytester.path / "shop.py").read_text())
-    run(pytester, "--toolhaft", "my shop.py:server", "-k", "both").assert_outcomes(
-        passed=2, deselected=2
-    )
+    run(pytester, "--toolhaft", target).assert_outcomes(passed=4)
+
+
+def test_a_server_that_is_not_there_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_plain=PLAIN)
+
     gone = run(pytester, "--toolhaft", "http://127.0.0.1:9/mcp")
+
     gone.assert_outcomes(errors=4)
     gone.stdout.fnmatch_lines(["*ServerGone: nothing listens at http://127.0.0.1:9/mcp*"])
 
