@@ -17,25 +17,9 @@ from typing import Any
 from ..errors import clipped
 from .derived import Schema
 from .formats import FORMATS
-from .jsonvalues import (
-    Enough,
-    Forms,
-    Misfit,
-    ReadPattern,
-    Rule,
-    Rules,
-    Run,
-    Shapes,
-    Spent,
-    among,
-    choices_of,
-    comparable,
-    converted,
-    inside,
-    is_a,
-    python_pattern,
-    tag_of,
-)
+from .jsonvalues import among, choices_of, comparable, converted, is_a
+from .judging import Enough, Misfit, Rule, Rules, Run, Spent, inside
+from .subschemas import Forms, ReadPattern, Shapes, python_pattern, tag_of
 from .wording import (
     NOTHING,
     Path,

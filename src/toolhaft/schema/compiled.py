@@ -15,7 +15,8 @@ from ..errors import clipped
 from .checker import problems
 from .derived import Schema
 from .explicit import Survey
-from .jsonvalues import Searches, size_of
+from .jsonvalues import size_of
+from .subschemas import Searches
 from .wording import Path, Problem, expected, line, one_of
 
 # Far less than what its stack holds.
