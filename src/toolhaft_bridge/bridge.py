@@ -1,9 +1,14 @@
-"""Copies what a client says on stdin to an attached process, and what that answers to stdout.
+"""The way from a client, on stdin and stdout, into an attached process.
 
-Bytes are copied as they come, so nothing is held back and nothing is changed. Beside that, a
-`Ledger` knows which requests wait for an answer. When the process ends, these are answered with an
-error, for nobody else will. When it is back within the time that we wait for it, it is told how the
-session began, as if the client had come anew, and the client may not even notice.
+If it can be, stdin and stdout are handed over, so that the two speak without us and nothing is
+slower than on stdio. Else bytes are copied as they come, so nothing is held back and nothing is
+changed: where there is no shared memory, if a record is wanted, and to a process that has to hear
+first how the session began.
+
+Either way a `Ledger` knows which requests wait for an answer. When the process ends, these are
+answered with an error, for nobody else will. When it is back within the time that we wait for it,
+it is told how the session began, as if the client had come anew, and the client may not even
+notice.
 """
 
 import _socket
@@ -13,6 +18,7 @@ import stat
 import sys
 import time
 
+from .journal import blank, restored
 from .ledger import Ledger
 from .places import (
     NotAttached,
@@ -20,6 +26,7 @@ from .places import (
     answer,
     attached_now,
     connect,
+    hand,
     paths_of,
     read_line,
     say,
@@ -78,6 +85,10 @@ class Bridge:
         self._ledger = Ledger()
         self._wire = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._welcome = b""
+        # What the process knows of the client, if that was handed over, and what it has for it.
+        self._journal: int | None = None
+        self._outbox = -1
+        self._can_hand = False
         # How the last attempt to reach it ended.
         self._was_there = False
         self._why = ""
@@ -98,8 +109,9 @@ class Bridge:
     def run(self) -> int:
         """Until the client or the process has ended; the result is an exit status."""
         try:
-            _never_block(_IN)
+            is_pipe = _never_block(_IN)
             self._is_watched = _never_block(_OUT)
+            self._can_hand = is_pipe and self._is_watched and not self._records
         except OSError:
             return _failed(
                 WRONG, "stdin and stdout must be open: they are how a client talks to us"
@@ -108,7 +120,10 @@ class Bridge:
             if not self._connect(self._wait or 0.0):
                 raise NotAttached(self._nobody())
             while True:
-                self._copy()
+                if self._journal is None:
+                    self._copy()
+                else:
+                    self._watch(self._journal)
                 if self._nobody_reads or not self._resume():
                     break
         except Refused as error:
@@ -120,6 +135,26 @@ class Bridge:
         except BrokenPipeError:
             pass  # the client reads no more, so there is nobody to tell
         return DONE
+
+    # The process speaks for itself
+
+    def _watch(self, journal: int) -> None:
+        """Wait until the process has ended, or nobody reads what it says."""
+        poll, process = select.poll(), self._wire.fileno()
+        poll.register(process, select.POLLIN)
+        poll.register(_OUT, 0)
+        ready = dict(poll.poll())
+        if process not in ready:
+            self._nobody_reads = True
+            return
+        self._ledger = restored(journal)
+        self._client_ended = self._ledger.ended
+        try:
+            while left := os.read(self._outbox, _CHUNK):
+                self._ledger.came(left)
+                self._say(left)
+        except BlockingIOError:
+            pass  # that was all
 
     # To and fro
 
@@ -259,7 +294,7 @@ class Bridge:
         try:
             self._wire = connect(path)
             self._was_there = True
-            say(self._wire, "serve", **self._hooks)
+            self._ask()
             self._await_welcome()
             self._welcome = answer(self._wire)
         except OSError as error:  # nobody is there any more, or not yet
@@ -268,7 +303,38 @@ class Bridge:
             return False
         self._traffic.event(f"connected to {self._who}")
         self._wire.setblocking(False)
+        if b'"taken":true' not in self._welcome:
+            self._drop_journal()
         return True
+
+    def _ask(self) -> None:
+        """Ask to be served, and hand over what the client speaks on, unless there is something
+        that only we can say."""
+        self._drop_journal()
+        if self._can_hand and not self._ledger.session() and not self._ledger.unended:
+            try:
+                self._journal = blank()
+            except OSError:
+                self._can_hand = False
+        if self._journal is None:
+            say(self._wire, "serve", **self._hooks)
+            return
+        self._outbox, into = os.pipe()
+        os.set_blocking(self._outbox, False)
+        os.set_blocking(into, False)
+        given = [_IN, _OUT, self._journal, self._outbox, into]
+        try:
+            hand(self._wire, given, "serve", **self._hooks)
+        finally:
+            os.close(into)
+
+    def _drop_journal(self) -> None:
+        if self._journal is not None:
+            os.close(self._journal)
+            self._journal = None
+        if self._outbox >= 0:
+            os.close(self._outbox)
+            self._outbox = -1
 
     def _await_welcome(self) -> None:
         """Until the process says something, which it does when `init` is done. That may take long,
