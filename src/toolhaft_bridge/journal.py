@@ -195,8 +195,9 @@ class Journal(Ledger):
         self._records.append(b"-%b\n" % id_)
 
     def _keep(self, part: bytes) -> None:
-        if part and self.unended is not None:
-            super()._keep(part)
+        was_kept = self.unended is not None
+        super()._keep(part)
+        if part and was_kept:
             self._records.append(b"^\n" if self.unended is None else b"~%b\n" % part)
 
     def _begin_line(self) -> None:
