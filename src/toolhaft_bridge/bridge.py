@@ -14,8 +14,6 @@ notice.
 import _socket
 import os
 import select
-import stat
-import sys
 import time
 
 from .journal import blank, restored
@@ -31,6 +29,7 @@ from .places import (
     read_line,
     say,
 )
+from .streams import IN, OUT, complain, hung_up, never_block
 
 DONE = 0
 WRONG = 2
@@ -39,8 +38,6 @@ REFUSED = 4
 
 _CHUNK = 65536
 _LARGE_CHUNK = 1024 * 1024
-_IN = 0
-_OUT = 1
 # How long a process that has ended may take to come back, unless the user says otherwise.
 _RETURN = 10.0
 _OFTEN = 0.05
@@ -109,8 +106,8 @@ class Bridge:
     def run(self) -> int:
         """Until the client or the process has ended; the result is an exit status."""
         try:
-            is_pipe = _never_block(_IN)
-            self._is_watched = _never_block(_OUT)
+            is_pipe = never_block(IN)
+            self._is_watched = never_block(OUT)
             self._can_hand = is_pipe and self._is_watched and not self._records
         except OSError:
             return _failed(
@@ -142,7 +139,7 @@ class Bridge:
         """Wait until the process has ended, or nobody reads what it says."""
         poll, process = select.poll(), self._wire.fileno()
         poll.register(process, select.POLLIN)
-        poll.register(_OUT, 0)
+        poll.register(OUT, 0)
         ready = dict(poll.poll())
         if process not in ready:
             self._nobody_reads = True
@@ -163,7 +160,7 @@ class Bridge:
         poll, process, read = select.poll(), self._wire.fileno(), os.read
         wait, writable = poll.poll, select.POLLOUT
         # A lot at once, if there was a lot before.
-        sizes = {_IN: _CHUNK, process: _CHUNK}
+        sizes = {IN: _CHUNK, process: _CHUNK}
         masks: dict[int, int] = {}
         self._changed = True
         while True:
@@ -171,7 +168,7 @@ class Bridge:
                 self._changed = False
                 masks = self._register(poll, masks)
             for ready, event in wait():
-                if event & writable or ready == _OUT:
+                if event & writable or ready == OUT:
                     self._push(event)
                 else:
                     try:
@@ -181,7 +178,7 @@ class Bridge:
                     except OSError:
                         data = b""
                     sizes[ready] = _CHUNK if len(data) < _CHUNK else _LARGE_CHUNK
-                    if ready == _IN:
+                    if ready == IN:
                         self._from_client(data)
                     elif data:
                         self._from_process(data)
@@ -195,17 +192,17 @@ class Bridge:
         process = self._wire.fileno()
         says = not self._client_ended and self._to_process is None
         masks = {
-            _IN: select.POLLIN if says else 0,
-            _OUT: 0 if self._to_client is None else select.POLLOUT,
+            IN: select.POLLIN if says else 0,
+            OUT: 0 if self._to_client is None else select.POLLOUT,
             process: (select.POLLIN if self._to_client is None else 0)
             | (0 if self._to_process is None else select.POLLOUT),
         }
         if not before and self._is_watched:
-            poll.register(_OUT, 0)  # that nobody reads any more is told anyway
+            poll.register(OUT, 0)  # that nobody reads any more is told anyway
         for descriptor, mask in masks.items():
             if mask == before.get(descriptor, 0):
                 continue
-            if mask or (descriptor == _OUT and self._is_watched):
+            if mask or (descriptor == OUT and self._is_watched):
                 poll.register(descriptor, mask)
             else:
                 poll.unregister(descriptor)
@@ -233,7 +230,7 @@ class Bridge:
 
     def _from_process(self, data: bytes) -> None:
         try:
-            sent = os.write(_OUT, data)
+            sent = os.write(OUT, data)
         except BlockingIOError:
             sent = 0
         except OSError:
@@ -253,7 +250,7 @@ class Bridge:
             return
         if self._to_client is not None:
             try:
-                self._to_client = self._to_client[os.write(_OUT, self._to_client) :] or None
+                self._to_client = self._to_client[os.write(OUT, self._to_client) :] or None
             except BlockingIOError:
                 pass
             except OSError:
@@ -285,7 +282,7 @@ class Bridge:
                 if self._try(path):
                     return True
             left = deadline - time.monotonic()
-            if left <= 0 or _hung_up(min(_OFTEN, left)):
+            if left <= 0 or hung_up(min(_OFTEN, left)):
                 return False
 
     def _try(self, path: str) -> bool:
@@ -322,7 +319,7 @@ class Bridge:
         self._outbox, into = os.pipe()
         os.set_blocking(self._outbox, False)
         os.set_blocking(into, False)
-        given = [_IN, _OUT, self._journal, self._outbox, into]
+        given = [IN, OUT, self._journal, self._outbox, into]
         try:
             hand(self._wire, given, "serve", **self._hooks)
         finally:
@@ -349,12 +346,12 @@ class Bridge:
             return
         complain(f"the process {self._who} is there, but does not answer; waiting for it")
         if self._is_watched:
-            poll.register(_OUT, 0)
+            poll.register(OUT, 0)
         while True:
             ready = dict(poll.poll(_OFTEN * 1000))
             if self._wire.fileno() in ready:
                 return
-            if ready or _hung_up(0):
+            if ready or hung_up(0):
                 raise NotAttached(f"the process {self._who} has not answered")
 
     def _nobody(self) -> str:
@@ -450,19 +447,19 @@ class Bridge:
         rest = memoryview(bytes(self._to_client or b"") + data)
         self._to_client = None
         ready = select.poll()
-        ready.register(_OUT, select.POLLOUT)
+        ready.register(OUT, select.POLLOUT)
         while rest:
             ready.poll()
             try:
-                rest = rest[os.write(_OUT, rest) :]
+                rest = rest[os.write(OUT, rest) :]
             except BlockingIOError:
                 continue
 
     def _give_up(self, status: int, words: str) -> int:
         """Whoever has asked something meanwhile gets an answer, too. The result is the status."""
         try:
-            while not self._client_ended and select.select([_IN], [], [], 0)[0]:
-                data = os.read(_IN, _CHUNK)
+            while not self._client_ended and select.select([IN], [], [], 0)[0]:
+                data = os.read(IN, _CHUNK)
                 self._client_ended = not data
                 self._traffic.note("in", data)
                 self._ledger.sent(data)
@@ -478,33 +475,10 @@ class _Lost(Exception):
     """The process has ended and is not there again."""
 
 
-def _never_block(descriptor: int) -> bool:
-    """A terminal shares its description with stderr, which must stay as it is. Is it a pipe?"""
-    mode = os.fstat(descriptor).st_mode
-    is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
-    if is_pipe:
-        os.set_blocking(descriptor, False)
-    return is_pipe
-
-
-def _hung_up(seconds: float) -> bool:
-    """Wait for so long. Has the client left, without a word that we have not read?"""
-    time.sleep(seconds)
-    poll = select.poll()
-    poll.register(_IN, select.POLLIN)
-    return any(event & select.POLLHUP and not event & select.POLLIN for _, event in poll.poll(0))
-
-
 def _quoted(words: str) -> bytes:
     from .messages import quoted  # noqa: PLC0415
 
     return quoted(words)
-
-
-def complain(words: str) -> None:
-    """Tell it to whoever looks at stderr."""
-    sys.stderr.write(f"toolhaft: {words}\n")
-    sys.stderr.flush()
 
 
 def _failed(status: int, words: str) -> int:
