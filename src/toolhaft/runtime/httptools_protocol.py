@@ -14,7 +14,11 @@ import asyncio
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from ..protocol.head import LONGEST_HEADERS, Head
 from ..protocol.known import Known, known
@@ -61,6 +65,8 @@ class Protocol(HttpToolsProtocol):
     def __init__(self, app: App, limits: Limits, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._services = app
+        # What goes the long way goes here, unless its call is under way.
+        self._usual: Any = self.app  # pyright: ignore[reportUnknownMemberType]
         self._limits = limits
         self._in_head = True
         self._head_size = 0
@@ -114,7 +120,7 @@ class Protocol(HttpToolsProtocol):
 
     def _is_expected(self) -> bool:
         """Are the request and the connection such that it may be answered at once?"""
-        parser = self.parser
+        parser: Any = self.parser
         if (
             self._is_waiting
             or self.flow.write_paused
@@ -136,7 +142,7 @@ class Protocol(HttpToolsProtocol):
     @property
     def _is_waiting(self) -> bool:
         """Does the client wait for an answer of the application?"""
-        cycle = self.cycle
+        cycle: RequestResponseCycle | None = self.cycle  # which is none before the first
         return cycle is not None and not cycle.response_complete
 
     def on_body(self, body: bytes) -> None:
@@ -172,7 +178,7 @@ class Protocol(HttpToolsProtocol):
         super().on_message_begin()
         self.url, self.headers, self.expect_100_continue = url, headers, expects
         self.scope["headers"] = headers
-        usual = self.app
+        usual: Any = self._usual
         self.app = usual if app is None else app
         try:
             super().on_headers_complete()
@@ -209,8 +215,13 @@ class Protocol(HttpToolsProtocol):
             self._unset_keepalive_if_required()
             self._answer(outcome)
             return True
-        self._begun = partial(endpoint, begun=outcome) if type(outcome) is Begun else self.app
+        self._begun = partial(endpoint, begun=outcome) if type(outcome) is Begun else self._usual
         return False
+
+    @property
+    def _was_all(self) -> bool:
+        """Is one request, which was answered at once, all that came?"""
+        return self._seen == 1 and self._is_answered and self._is_between
 
     def _remember(self, data: bytes) -> None:
         """The head of this request, which was all that came."""
@@ -260,10 +271,10 @@ class Protocol(HttpToolsProtocol):
         if is_first and self._known is not None and self._again(self._known, data):
             self._misses = 0
             return
-        self._seen = self._complete = 0
         self._active_at = self.loop.time()
+        self._seen = self._complete = 0
         super().data_received(data)
-        if is_first and self._seen == 1 and self._is_answered and self._is_between:
+        if is_first and self._was_all:
             self._remember(data)
         if not (self._in_head or self._endpoint is not None):
             if self._patience is not None:
