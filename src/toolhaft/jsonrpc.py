@@ -19,6 +19,18 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from .errors import InvalidRequest, McpError, ParseError, clipped, shown
 from .patterns import pattern
 
+# What there is for others; the rest may change.
+__all__ = [
+    "AnyMessage",
+    "ErrorCode",
+    "Failure",
+    "Id",
+    "Notification",
+    "Request",
+    "Response",
+    "read",
+]
+
 Id: TypeAlias = int | str
 RawField: TypeAlias = Raw | UnsetType
 
