@@ -54,6 +54,7 @@ SERVED = "import uvicorn, uvloop, httptools"
 
 HTTP_CONTENDERS = (
     HttpContender("toolhaft", f"{SERVED}; from toolhaft import Server"),
+    HttpContender("toolhaft-asgi", f"{SERVED}; from toolhaft import Server"),
     HttpContender("mcp", f"{SERVED}; from mcp.server import MCPServer"),
     HttpContender("fastmcp", f"{SERVED}; from fastmcp import FastMCP"),
     HttpContender("limit", f"{SERVED}, msgspec"),

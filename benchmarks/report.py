@@ -17,7 +17,7 @@ SUBJECT = "toolhaft"
 LIMIT = "limit"
 
 # Whose version says most about a contender that is not a package itself.
-PACKAGE_BELOW = {LIMIT: "msgspec", "limit-granian": "granian"}
+PACKAGE_BELOW = {LIMIT: "msgspec", "toolhaft-asgi": "toolhaft", "limit-granian": "granian"}
 SERVED_BY = ("uvicorn", "uvloop", "httptools")
 
 # Between these, a page holds what the last recorded run has measured.

@@ -3,24 +3,47 @@
 from typing import Any
 
 from toolhaft import Server
-from toolhaft.testing import Client
+from toolhaft.testing import Client, requests
 
 Json = dict[str, Any]
 NEW, OLD = "2026-07-28", "2025-11-25"
 
 
+async def answer_to(client: Client, method: str, /, **params: Any) -> Json:
+    """The whole answer to a request of an open client."""
+    answer: Json = await client.raw(client.requests.request(method, params))
+    return answer
+
+
+async def told(client: Client, method: str, /, **params: Any) -> Json:
+    """The result of a request of an open client, or its error."""
+    answer = await answer_to(client, method, **params)
+    found: Json = answer["result"] if "result" in answer else answer["error"]
+    return found
+
+
 async def ask(server: Server, method: str, /, *, revision: str = NEW, **params: Any) -> Json:
     """The whole answer to one request, of a client that cannot be asked anything."""
     async with Client(server, revision, capabilities={}) as client:
-        answer: Json = await client.raw(client.requests.request(method, params))
-        return answer
+        return await answer_to(client, method, **params)
 
 
 async def outcome(server: Server, method: str, /, *, revision: str = NEW, **params: Any) -> Json:
     """The result of one request, or its error."""
-    answer = await ask(server, method, revision=revision, **params)
-    found: Json = answer["result"] if "result" in answer else answer["error"]
-    return found
+    async with Client(server, revision, capabilities={}) as client:
+        return await told(client, method, **params)
+
+
+async def handled(server: Server, method: str, /, **params: Any) -> Json:
+    """The whole answer to one message that comes without a client, for tests that count them."""
+    answer = await server.handle(requests.of(NEW).request(method, params))
+    assert answer is not None
+    return answer
+
+
+async def handled_call(server: Server, name: str, /, **arguments: Any) -> Json:
+    """The same for a call of a tool."""
+    return await handled(server, "tools/call", name=name, arguments=arguments)
 
 
 class OneTool:

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "face": {"words", "schema", "protocol", "features", "runtime"},
     "edges": {"words", "schema", "protocol", "features", "runtime", "face", "client"},
 }
-WORDS = {"errors", "jsonrpc", "patterns", "types"}
+WORDS = {"envelope", "errors", "jsonrpc", "patterns", "types"}
 # What waits, or gives another answer the next time it is asked.
 WAITS = {
     "anyio", "asyncio", "concurrent", "fcntl", "io", "multiprocessing", "os", "pathlib", "queue",
@@ -45,7 +45,7 @@ LARGEST = {
     "schema": 2500,
     "protocol": 2100,
     "features": 4400,
-    "runtime": 5000,
+    "runtime": 5400,
     "client": 1200,
     "face": 2800,
 }
@@ -64,18 +64,24 @@ EXTRAS = {
 }
 
 # asyncio takes as long to load as all the rest together, so what needs it is loaded when it serves;
-# what is only needed when something is wrong is loaded then.
+# what is only needed when something is wrong, or by servers that have parts or ask their clients,
+# is loaded then.
 IMPORTED_LATER = {
-    ("features/checking.py", "problems", "..schema.checker"),
-    ("features/checking.py", "unpacked", "..schema.jsonvalues"),
+    ("features/checking.py", "_problems", "..schema.checker"),
+    ("features/checking.py", "_unpacked", "..schema.jsonvalues"),
     ("features/checking.py", "check_schema", "..schema.explicit"),
     ("features/checking.py", "__init__", "..schema.explicit"),
     ("features/checking.py", "_compiler", "..schema.compiled"),
+    ("features/tools.py", "_check_mirrors", ".headers"),
     ("protocol/digests.py", "digest", "hashlib"),
+    ("protocol/digests.py", "from_text", "binascii"),
     ("protocol/digests.py", "is_same", "hmac"),
+    ("protocol/digests.py", "to_text", "binascii"),
     ("protocol/digests.py", "signature", "hmac"),
     ("runtime/lane.py", "_log", "logging"),
     ("sealing.py", "_log", "logging"),
+    ("sealing.py", "_seal", "."),
+    ("sealing.py", "_seal", ".protocol.sealing"),
     ("server.py", "mask", "logging"),
     ("cli/options.py", "_conversation", "..protocol.revisions"),
     ("cli/installing/files.py", "_replace", "tempfile"),
@@ -90,11 +96,13 @@ IMPORTED_LATER = {
     ("attachment.py", "__aexit__", "asyncio"),
     ("attachment.py", "attach", ".attaching"),
     ("server.py", "asgi", ".serving"),
+    ("server.py", "include", ".composing"),
+    ("server.py", "include", ".including"),
     ("server.py", "run", ".listener"),
     ("server.py", "run", ".run"),
     ("server.py", "serve", ".run"),
     ("server.py", "handle", ".run"),
-    ("offers.py", "_gate", ".runtime.gate"),
+    ("offers.py", "gate_of", ".runtime.gate"),
     ("offers.py", "_place", ".runtime.place"),
     ("options.py", "traffic_of", ".traffic"),
     ("metrics.py", "table", ".exposition"),
@@ -111,17 +119,11 @@ class Module(NamedTuple):
 
     @property
     def tree(self) -> ast.Module:
-        return parsed(self.text, self.path)
+        return parsed(self)
 
     @property
     def layer(self) -> str:
         return layer_of(self.path.removesuffix(".py").split("/")[0])
-
-
-@functools.cache
-def parsed(text: str, path: str) -> ast.Module:
-    """What a module says; nobody changes it."""
-    return ast.parse(text, path)
 
 
 class Import(NamedTuple):
@@ -133,6 +135,13 @@ class Import(NamedTuple):
     functions: tuple[str, ...]
 
 
+@functools.cache
+def parsed(module: Module) -> ast.Module:
+    """What a module says; every rule looks at all of them."""
+    return ast.parse(module.text, module.path)
+
+
+@functools.cache
 def modules() -> list[Module]:
     """The whole package."""
     return [
@@ -150,6 +159,7 @@ def layer_of(top: str) -> str:
     return top if top in ("schema", "protocol", "features", "runtime", "client") else "face"
 
 
+@functools.cache
 def imports_of(module: Module) -> list[Import]:
     """Every import, wherever it stands."""
     found: list[Import] = []

@@ -13,10 +13,10 @@ from types import ModuleType
 from typing import Annotated, Any
 
 import pytest
-from tests.asking import outcome
+from tests.asking import NEW, OLD, outcome
 from tests.http.asgi import Client, SessionClient, StatelessClient, lifespan, request
 
-from toolhaft import Declined, Depends, Limits, Listener, Server
+from toolhaft import Declined, Depends, Limits, Listener, Server, testing
 from toolhaft.testing import SyncClient, in_both_eras, play
 
 ROOT = Path(__file__).parents[1]
@@ -759,13 +759,11 @@ async def test_http_first() -> None:
 @pytest.mark.parametrize("name", ["http_starlette", "http_fastapi", "http_asgi"])
 async def test_http_in_another_application(name: str) -> None:
     app = load(name).app
-    answer = await StatelessClient(app).tool("add", a=1, b=2)
-    session = SessionClient(app)
-    await session.shake()
+    for revision in (NEW, OLD):
+        async with testing.Client.asgi(app, revision=revision) as client:
+            assert await client.call("add", a=1, b=2) == 3
     home = await Client(app, "/").request("GET")
 
-    assert answer.json["result"]["structuredContent"] == 3
-    assert (await session.tool("add", a=1, b=2)).text == "3"
     assert (home.status, home.body.strip(b'"')) == (200, b"a page of your own")
 
 
@@ -801,15 +799,17 @@ async def test_http_listener() -> None:
 
 async def test_http_session() -> None:
     app = load("http_session").server.asgi()
-    first, second = SessionClient(app), SessionClient(app)
-    for client in (first, second):
-        await client.shake()
-    turned = [
-        await first.tool("turn", book="Emma", pages=3),
-        await first.tool("turn"),
-        await second.tool("turn"),
-        await StatelessClient(app).tool("turn", book="Emma"),
-    ]
+    async with (
+        testing.Client.asgi(app, revision=OLD) as first,
+        testing.Client.asgi(app, revision=OLD) as second,
+        testing.Client.asgi(app, revision=NEW) as third,
+    ):
+        turned = [
+            await first.call_raw("turn", {"book": "Emma", "pages": 3}),
+            await first.call_raw("turn"),
+            await second.call_raw("turn"),
+            await third.call_raw("turn", {"book": "Emma"}),
+        ]
 
     assert [answer.text for answer in turned] == [
         '{"book":"Emma","page":3}',

@@ -1,8 +1,10 @@
-"""The benchmark's tools on toolhaft, over HTTP. How it answers depends on what a tool does."""
+"""The benchmark's tools on toolhaft, over HTTP, served as `run` serves them: by uvicorn on uvloop
+and httptools, with toolhaft's own short way to answers. How it answers depends on what a tool does.
+"""
 
 import asyncio
 
-from http_serving import serve
+from http_serving import port
 from toolhaft_server import server
 
 from toolhaft import Context
@@ -23,4 +25,4 @@ async def add_slowly(a: int, b: int) -> int:
 
 
 if __name__ == "__main__":
-    serve(server.asgi(path="/mcp", sessions="auto"))
+    server.run(http=f"127.0.0.1:{port()}", path="/mcp", sessions="auto")

@@ -16,6 +16,11 @@ _NOTHING = (
     "mcp_client has no server: make a fixture `server` that returns one, or name one by "
     "--toolhaft TARGET"
 )
+# For fixtures that use the client: in async tests it is not open yet when they run.
+_LATER = (
+    "mcp_client is not open here: it is open inside of the test only, on its loop; a fixture that "
+    "needs a client makes its own: async with Client(server) as client"
+)
 
 
 # As in `toolhaft.testing.contract`, which is not loaded for this. The environment, so that worker
@@ -81,6 +86,7 @@ def mcp_client(request: pytest.FixtureRequest) -> Generator[Any]:
     from toolhaft.testing import SyncClient  # noqa: PLC0415
 
     client = _client(request)
+    client.closed_because = _LATER
     function = request.node.obj
     drawn: Any = getattr(function, "hypothesis", None)
     if inspect.iscoroutinefunction(getattr(drawn, "inner_test", None)):

@@ -34,7 +34,7 @@ Inside, imports point down only:
     server.py listener.py   and all beside them: what an author uses
     features/ | runtime/    what a server offers | asyncio, threads, sockets, HTTP
     schema/ | protocol/     types and JSON Schema | the rules of the protocol; no I/O in either
-    types/ errors.py jsonrpc.py patterns.py    words that all of them use
+    types/ errors.py jsonrpc.py envelope.py patterns.py   words that all of them use
 
 A call comes in as bytes in `runtime/stdio.py` or `runtime/posting.py`. `protocol/peer.py` makes a
 `Call` of it, `runtime/driver.py` runs that, by the table in `server.py` that has a handler for each

@@ -5,7 +5,7 @@ The only module that knows it, and loaded by those who have something to hide.""
 from importlib import import_module
 from typing import Any
 
-from .protocol.ports import Cipher
+from .protocol.sealing import Cipher
 
 
 class _AesGcm:

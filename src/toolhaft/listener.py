@@ -10,7 +10,7 @@ import msgspec
 
 from .addresses import address
 from .options import ASGI, HttpOptions, RunnerName, Terms
-from .protocol.http import SessionMode
+from .protocol.handshake import SessionMode
 from .protocol.ports import Guard
 from .server import Server
 

@@ -8,13 +8,14 @@ import inspect
 from collections.abc import Callable, Iterator
 from functools import update_wrapper
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
+
+from msgspec import Struct
 
 from .features.authoring import check_options
-from .options import PromptOptions, ResourceOptions, ToolOptions
+from .options import Kind, PromptOptions, ResourceOptions, ToolOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
-Kind: TypeAlias = Literal["tool", "resource", "prompt"]
 
 
 class Mark:
@@ -36,7 +37,7 @@ class Mark:
         return self.function(*args, **kwargs)
 
 
-class Marked(NamedTuple):
+class Marked(Struct, frozen=True):
     """A mark, and the method of the object that has it."""
 
     attribute: str

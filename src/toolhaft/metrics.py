@@ -98,6 +98,8 @@ class Metrics(Mapping[str, Measured]):
         # What a call names, if the server has it.
         self._known = known
         self._tallies: dict[Key, _Tally] = {}
+        # Those of methods that are about nothing in particular, by the method alone.
+        self._plain: dict[str, _Tally] = {}
         self._notices: Tallied[str] = Tallied()
         self._lock = threading.Lock()
         # Where calls are under way.
@@ -109,14 +111,16 @@ class Metrics(Mapping[str, Measured]):
 
     def ended(self, call: Call, fate: Fate | None, /) -> None:
         """A call is over; its answer comes next."""
+        tally: _Tally | None
         seconds = perf_counter() - call.began
         subject = call.subject
         if subject is None:
-            # It did not get so far: nobody has such a thing, or middleware has answered.
-            name = self._known(call) if call.method in ASKING else None
-            self._tally(call.method, name).add(seconds, fate)
+            tally = self._plain.get(call.method)
+            if tally is None:
+                tally = self._about_nothing(call)
+            tally.add(seconds, fate)
             return
-        tally: _Tally | None = subject.tally
+        tally = subject.tally
         if tally is None:
             tally = subject.tally = self._tally(call.method, subject.name)
         # `tally.add`, written out: nearly all calls come by here.
@@ -126,6 +130,17 @@ class Metrics(Mapping[str, Measured]):
             tally.note(fate)
         if subject.inner is not None and subject.counter is not None:
             subject.counter.passed(call.method, subject.inner, seconds, fate)
+
+    def _about_nothing(self, call: Call) -> _Tally:
+        """The tally of a call without a subject: its method has none; or it did not get so far,
+        for nobody has such a thing, or middleware has answered."""
+        method = call.method
+        if method in ASKING:
+            return self._tally(method, self._known(call))
+        tally = self._tally(method, None)
+        if method in METHODS:  # as many as there are, whatever clients make up
+            self._plain[method] = tally
+        return tally
 
     def passed(self, method: str, subject: Subject, seconds: float, fate: Fate | None, /) -> None:
         """A call of another server that includes this one was a call of ours."""

@@ -1,11 +1,11 @@
-"""What a server offers, and how it gets there: one by one, or as the parts of an object."""
+"""What a server offers, and how it gets there: one by one, or several things together."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import cache, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from .features.authoring import check_bounds, check_cache, name_of
 from .features.calling import Callee
@@ -15,13 +15,12 @@ from .features.context import MakeContext
 from .features.custom import Custom, Hook
 from .features.joining import Prefix
 from .features.prompts import Prompt, Prompts
-from .features.providing import HANDLERS, Making, hooks_of
-from .features.registry import Registry, Source
+from .features.registry import Registry
 from .features.resources import Cache, Resource, Resources, key_of
 from .features.signature import Signature
 from .features.tools import Mask, Tool, ToolDetails, Tools, hints, vet_name
-from .handles import Handles, Inclusion, PromptHandle, ResourceHandle, ToolHandle
-from .marks import Kind, marks_of
+from .handles import Handles, PromptHandle, ResourceHandle, ToolHandle
+from .options import Kind
 from .protocol.calls import Call
 from .protocol.interests import ListChange, ListKind
 from .protocol.limits import Limits
@@ -38,15 +37,9 @@ _KINDS: Mapping[str, ListKind] = {
     "resources": "resources",
     "templates": "resources",
 }
-# Who is asked before a method with a mark.
-_HANDLERS: Mapping[Kind, str] = {
-    "tool": "call_tool",
-    "resource": "read_resource",
-    "prompt": "get_prompt",
-}
 
 
-class _Addition(NamedTuple):
+class Addition(Struct, frozen=True):
     """Something that is to be registered, with others or not at all."""
 
     registry: Registry[Any]
@@ -55,7 +48,7 @@ class _Addition(NamedTuple):
     replace: bool = False
 
 
-class _Origin(NamedTuple):
+class Origin(Struct, frozen=True):
     """Where a thing is from: which prefix it has, who is asked before its function, and the URI of
     a resource."""
 
@@ -68,10 +61,10 @@ class _Origin(NamedTuple):
         return None if self.handler is None else Custom(self.handler, own, is_whole=True)
 
 
-_HERE = _Origin()
+_HERE = Origin()
 
 
-class _Said(NamedTuple):
+class _Said(Struct, frozen=True):
     """What an author says of a thing: its function, the name it has for them, how it is called, and
     all other options."""
 
@@ -79,7 +72,7 @@ class _Said(NamedTuple):
     own: str
     ready: Callable[[Signature], Callee]
     options: dict[str, Any]
-    origin: _Origin
+    origin: Origin
 
 
 class Offers:
@@ -88,9 +81,9 @@ class Offers:
     def __init__(
         self, *, page_size: int | None, limits: Limits, mask: Mask, context: MakeContext
     ) -> None:
-        self._limits = limits
-        self._mask = mask
-        self._context = context
+        self.limits = limits
+        self.mask = mask
+        self.context = context
         self.lock = threading.RLock()
         self.changes = Changes(self.followed)
         # Other servers that are offered here.
@@ -119,35 +112,59 @@ class Offers:
 
     def add_tool(self, function: Callable[..., Any], **options: Any) -> ToolHandle:
         """Register a tool; see `Server.add_tool`."""
-        return self._add(self._made("tool", function, options), ToolHandle)
+        return self._add(self.made("tool", function, options), ToolHandle)
 
     def add_resource(
         self, function: Callable[..., Any], uri: str, **options: Any
     ) -> ResourceHandle:
         """Register a resource; see `Server.add_resource`."""
-        addition = self._made("resource", function, options, _Origin(uri=uri))
+        addition = self.made("resource", function, options, Origin(uri=uri))
         return self._add(addition, ResourceHandle)
 
     def add_prompt(self, function: Callable[..., Any], **options: Any) -> PromptHandle:
         """Register a prompt; see `Server.add_prompt`."""
-        return self._add(self._made("prompt", function, options), PromptHandle)
+        return self._add(self.made("prompt", function, options), PromptHandle)
 
-    def _add(self, addition: _Addition, handle: Callable[[Registry[Any], str], T]) -> T:
+    def _add(self, addition: Addition, handle: Callable[[Registry[Any], str], T]) -> T:
         with self.lock:
             addition.registry.add(addition.name, addition.item, replace=addition.replace)
             return handle(addition.registry, addition.name)
 
-    def _made(
+    def add_together(self, additions: list[Addition]) -> Callable[[], None]:
+        """Register all of them, or none; what is returned takes them away again."""
+        removals: list[Callable[[], None]] = []
+        with self.lock:
+            seen: set[tuple[int, str]] = set()
+            for addition in additions:
+                registry, name = addition.registry, addition.name
+                if not addition.replace:
+                    registry.check_free(name)
+                registry.check_followers(name)
+                if (id(registry), name) in seen:
+                    raise ValueError(f"{name!r} is marked twice; give one of them another name")
+                seen.add((id(registry), name))
+            for addition in additions:
+                registry, name = addition.registry, addition.name
+                tenure = registry.add(name, addition.item, replace=addition.replace)
+                removals.append(partial(registry.discard, name, tenure))
+        return partial(self._remove_together, removals)
+
+    def _remove_together(self, removals: list[Callable[[], None]]) -> None:
+        with self.lock:
+            for remove in removals:
+                remove()
+
+    def made(
         self,
         kind: Kind,
         function: Callable[..., Any],
         options: Mapping[str, Any],
-        origin: _Origin = _HERE,
+        origin: Origin = _HERE,
         gate: Callable[[int], Gate] | None = None,
-    ) -> _Addition:
+    ) -> Addition:
         """A thing of what its author says of it, which can be made anew of something else."""
         # Calls that run while it is made anew still count against its limit.
-        gate = gate or cache(_gate)
+        gate = gate or cache(gate_of)
         if not callable(function):
             raise TypeError(f"what is registered is a function, not {function!r}")
         given = dict(options)
@@ -156,12 +173,12 @@ class Offers:
         bounds = {bound: given.pop(bound) for bound in _BOUNDS if bound in given}
         ready = self.ready(gate=gate, **bounds)
         said = _Said(function, own, ready, given, origin)
-        addition = _Addition(*self._makers[kind](said), replace)
+        addition = Addition(*self._makers[kind](said), replace)
 
         def anew(other: Callable[..., Any] | None, changes: Mapping[str, Any]) -> Any:
             another = function if other is None else other
             changed = {**options, "name": own, **changes}
-            return self._made(kind, another, changed, origin, gate).item
+            return self.made(kind, another, changed, origin, gate).item
 
         addition.item.recipe = anew
         return addition
@@ -174,9 +191,9 @@ class Offers:
             ToolDetails(annotations=annotations, **said.options),
             name=said.origin.prefix.name(said.own),
             ready=said.ready,
-            limit=self._limits.result_bytes,
+            limit=self.limits.result_bytes,
             custom=said.origin.custom(said.own),
-            mask=self._mask,
+            mask=self.mask,
         )
         return self.tools.registry, tool.name, tool
 
@@ -216,94 +233,11 @@ class Offers:
     ) -> Callable[[Signature], Callee]:
         """What makes a function of ours callable, within the bounds its author has set."""
         check_bounds(timeout, limit)
-        entrance = None if limit is None else (gate or _gate)(limit)
+        entrance = None if limit is None else (gate or gate_of)(limit)
         place = None if run_on is None else _place(run_on)
         return lambda signature: Callee(
-            signature, self._context, inline=not thread, timeout=timeout, gate=entrance, place=place
+            signature, self.context, inline=not thread, timeout=timeout, gate=entrance, place=place
         )
-
-    # The parts of an object
-
-    def include(self, provider: object, prefix: Prefix, *, thread: bool) -> Inclusion:
-        """Register what an object has marked, and ask it for what it lists: all or nothing."""
-        called = type(provider).__name__
-        if isinstance(provider, type):
-            raise TypeError(f"include takes an instance: {provider.__name__}(), not the class")
-        marks = list(marks_of(provider))
-        marked = {mark.attribute for mark in marks}
-        hooks = hooks_of(provider, marked, context=self._context, inline=not thread)
-        additions = [
-            self._made(
-                mark.kind,
-                mark.function,
-                mark.options,
-                _Origin(prefix, hooks.get(_HANDLERS[mark.kind]), mark.uri),
-            )
-            for mark in marks
-        ]
-        sources = self._sources(hooks, prefix, called, thread=thread)
-        _check_handlers(hooks, additions, called)
-        if not additions and not sources:
-            raise TypeError(
-                f"there is nothing in {called} to include: mark its methods with @tool, @resource "
-                "or @prompt, or give it tools() and call_tool(name, arguments, ctx)"
-            )
-        added = self._add_together(additions)
-        removals: list[Callable[[], None]] = [partial(self._remove_together, added)]
-        for registry, source in sources:
-            registry.attend(source)
-            removals.append(partial(registry.leave, source))
-        return Inclusion(removals, partial(self._tell_of, hooks))
-
-    def _sources(
-        self, hooks: Mapping[str, Hook], prefix: Prefix, called: str, *, thread: bool
-    ) -> list[tuple[Registry[Any], Source[Any]]]:
-        making = Making(
-            partial(self.ready, thread=thread),
-            prefix,
-            gate=_gate,
-            limit=self._limits.result_bytes,
-            mask=self._mask,
-        )
-        makers: dict[str, tuple[Registry[Any], Callable[[Hook, Hook], Source[Any]]]] = {
-            "tools": (self.tools.registry, making.tools),
-            "prompts": (self.prompts.registry, making.prompts),
-            "resources": (self.resources.direct, making.resources),
-            "templates": (self.resources.templates, making.templates),
-        }
-        found: list[tuple[Registry[Any], Source[Any]]] = []
-        for name, (registry, make) in makers.items():
-            hook, handler = hooks.get(name), hooks.get(HANDLERS[name])
-            if hook is None:
-                continue
-            if handler is None:
-                raise TypeError(
-                    f"{called} has {name}() and no {HANDLERS[name]}, so nobody answers for what it "
-                    f"lists; add {HANDLERS[name]}, or mark methods instead"
-                )
-            found.append((registry, make(hook, handler)))
-        return found
-
-    def _add_together(self, additions: list[_Addition]) -> list[Callable[[], None]]:
-        removals: list[Callable[[], None]] = []
-        with self.lock:
-            seen: set[tuple[int, str]] = set()
-            for registry, name, _, replace in additions:
-                if not replace:
-                    registry.check_free(name)
-                registry.check_followers(name)
-                if (id(registry), name) in seen:
-                    raise ValueError(f"{name!r} is marked twice; give one of them another name")
-                seen.add((id(registry), name))
-            for registry, name, item, replace in additions:
-                tenure = registry.add(name, item, replace=replace)
-                removals.append(partial(registry.discard, name, tenure))
-        return removals
-
-    def _remove_together(self, removals: list[Callable[[], None]]) -> None:
-        with self.lock:
-            for remove in removals:
-                remove()
 
     # What there is
 
@@ -349,7 +283,7 @@ class Offers:
 
     def tell_all(self) -> None:
         """Tell clients that every list may have changed."""
-        self._tell_of(_KINDS)
+        self.tell_of(_KINDS)
 
     def forget_pages(self) -> None:
         """What is evaluated has changed, or how much of it there is."""
@@ -361,28 +295,14 @@ class Offers:
         ):
             registry.forget_pages()
 
-    def _tell_of(self, hooks: Mapping[str, object]) -> None:
+    def tell_of(self, lists: Container[str]) -> None:
+        """Tell clients that these lists may have changed."""
         for name, kind in _KINDS.items():
-            if name in hooks:
+            if name in lists:
                 self.changes.publish(ListChange(kind))
 
     def _tell(self, kind: ListKind) -> Callable[[], None]:
         return lambda: self.changes.publish(ListChange(kind))
-
-
-def _check_handlers(hooks: Mapping[str, Hook], additions: list[_Addition], called: str) -> None:
-    """A handler that nobody can reach is a mistake."""
-    kinds: set[type] = {type(addition.item) for addition in additions}
-    for name, lists, kind in (
-        ("call_tool", ("tools",), Tool),
-        ("get_prompt", ("prompts",), Prompt),
-        ("read_resource", ("resources", "templates"), Resource),
-    ):
-        if name in hooks and kind not in kinds and not any(each in hooks for each in lists):
-            raise TypeError(
-                f"{called} has {name}, and lists nothing that it could be asked for; add "
-                f"{' or '.join(f'{each}()' for each in lists)}, or mark methods"
-            )
 
 
 def _place(run_on: object) -> Place:
@@ -391,7 +311,8 @@ def _place(run_on: object) -> Place:
     return place_of(run_on)
 
 
-def _gate(size: int) -> Gate:
+def gate_of(size: int) -> Gate:
+    """What lets so many calls through at once."""
     from .runtime.gate import Gate  # noqa: PLC0415
 
     return Gate(size)

@@ -9,10 +9,13 @@ from msgspec import Struct
 
 from .features.arguments import Arg
 from .features.resources import Cache
-from .protocol.http import SessionMode
+from .protocol.handshake import SessionMode
 from .protocol.ports import Guard, Traffic
 from .types.content import Annotations
 from .types.wire import Icon, Json, Meta
+
+# What can be registered.
+Kind: TypeAlias = Literal["tool", "resource", "prompt"]
 
 
 class _Options(TypedDict, total=False):

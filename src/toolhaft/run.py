@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from .jsonrpc import encode, is_notification
+from .envelope import encode, is_notification
 from .protocol.calls import Batch, Call, Event, Reply
 from .protocol.framing import Framer, FramingName
 from .protocol.handshake import Session
@@ -36,7 +36,7 @@ async def serve_streams(service: Service, reader: Reader, writer: Writer) -> Non
     framer = Framer(service.limits.message_bytes)
 
     def send(frame: bytes) -> None:
-        data = b"".join(framer.wrap([frame]))
+        data = framer.wrap((frame,))
         if threading.get_ident() == thread:
             writer.write(data)
         else:

@@ -3,10 +3,9 @@
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 
-from . import cipher
-from .protocol.sealing import Seal
-from .protocol.stateless import Stateless
+from .protocol.stateless import Sealer, Stateless
 from .types.wire import Implementation
 
 Secret = str | bytes
@@ -26,16 +25,22 @@ def stateless(
     secrets = [each.encode() if isinstance(each, str) else each for each in ring]
     if not secrets or any(len(each) < _SHORTEST for each in secrets):
         raise ValueError(f"{name}: expected at least {_SHORTEST} bytes that nobody can guess")
-    seal = Seal(
+    return Stateless(info, partial(_seal, secrets, info.name, seconds))
+
+
+def _seal(secrets: Sequence[bytes], audience: str, seconds: float) -> Sealer:
+    from . import cipher  # noqa: PLC0415
+    from .protocol.sealing import Seal  # noqa: PLC0415
+
+    return Seal(
         secrets,
-        info.name,
+        audience,
         seconds=seconds,
         clock=time.time,
         random=os.urandom,
         cipher=cipher.find,
         refused=_log,
     )
-    return Stateless(info, seal)
 
 
 def _given(secret: Secret | Sequence[Secret] | None) -> tuple[str, Sequence[Secret]]:

@@ -1,7 +1,8 @@
 """`Server`: what an author writes tools, resources and prompts on.
 
 asyncio takes as long to import as all the rest together. So what needs it is imported by the
-methods that serve, and logging when there is something to log.
+methods that serve, logging when there is something to log, and what can be included when something
+is.
 """
 
 import os
@@ -14,13 +15,13 @@ from typing import Any, Literal, TypeVar, Unpack
 from msgspec import UNSET
 
 from .attachment import Attachment, AttachOptions, attach
-from .composing import Lifespans, Mount
 from .dispatch import Dispatch
 from .features.authoring import check_settings, text_of, version_of
 from .features.context import Context
 from .features.joining import Prefix
 from .features.lifecycle import Lifecycle
 from .handles import Inclusion
+from .lifespans import Lifespans
 from .metrics import Metrics
 from .offers import Offers
 from .options import (
@@ -166,7 +167,11 @@ class Server(Registering):
             ValueError: a name is taken.
         """
         if not isinstance(provider, Server):
-            return self._offers.include(provider, Prefix(prefix), thread=thread)
+            from .including import include  # noqa: PLC0415
+
+            return include(self._offers, provider, Prefix(prefix), thread=thread)
+        from .composing import Mount  # noqa: PLC0415
+
         other = provider._offers
         if other.reaches(self._offers):
             raise ValueError(f"{provider.name!r} cannot be a part of itself")

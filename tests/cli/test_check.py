@@ -152,6 +152,35 @@ def test_an_era_that_is_not_answered_is_found(tmp_path: Path) -> None:
     assert said(report, "protocol")[0][0] == "error"
 
 
+@pytest.mark.parametrize(
+    ("method", "answer", "told"),
+    [
+        ("tools/list", {"tool": []}, "tools/list: the server's result has no list 'tools': {"),
+        ("tools/list", {"tools": [{}]}, "tools/list: the server sent what is none: Object missing"),
+        ("initialize", {}, "initialize: the server's result has no object 'serverInfo': {"),
+        ("server/discover", {}, "server/discover: the server's result has no object 'capab"),
+    ],
+)
+def test_an_answer_that_is_none_is_named(
+    tmp_path: Path, method: str, answer: Json, told: str
+) -> None:
+    report = checked(
+        tmp_path,
+        f"""
+        async def twist(exchange, call):
+            result = await call(exchange)
+            return {answer} if exchange.method == {method!r} else result
+
+        server = Server("tested", version="1.0.0", middleware=[twist])
+        server.add_tool(lambda: 1, name="one", description="One.")
+        """,
+    )
+
+    [(level, where, what)] = said(report, "protocol")
+    assert (level, where) == ("error", "server")
+    assert what.startswith(told)
+
+
 CALLED = """
     @server.tool(read_only=True, output_schema={"type": "object", "required": ["a"]})
     def right() -> dict[str, int]:
@@ -215,6 +244,23 @@ def test_a_result_that_does_not_fit_is_found(tmp_path: Path) -> None:
     [(level, where, what)] = said(report, "result")
     assert (level, where) == ("error", "tool point")
     assert "does not fit its schema: result.x" in what
+
+
+def test_a_result_that_breaks_its_annotation_is_found(tmp_path: Path) -> None:
+    report = checked(
+        tmp_path,
+        """
+        @server.tool(read_only=True)
+        def point() -> dict[str, int]:
+            return {"x": "one"}
+        """,
+        "--call",
+    )
+
+    [(level, where, what)] = said(report, "result", "call")
+    assert (level, where) == ("error", "tool point")
+    assert what.startswith("its result does not fit its schema: tool 'point' failed (error ")
+    assert what.endswith("expected an integer, got a string")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from msgspec import Meta, Raw
 
 from toolhaft import Server
 from toolhaft.errors import HeaderMismatch
-from toolhaft.features.mirroring import Mirrored, check_mirrors, mirrored
+from toolhaft.features.headers import check_mirrors
+from toolhaft.features.mirroring import Mirrored, mirrored
 
 REGION = (Mirrored(("region",), "Region"),)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
-from tests.runtime.test_rounds import META
+from tests.asking import NEW, OLD, handled
 
 from toolhaft import (
     Accepted,
@@ -24,7 +24,6 @@ from toolhaft import (
 )
 from toolhaft.testing import Client, ToolFailed, in_both_eras, play
 
-NEW, OLD = "2026-07-28", "2025-11-25"
 Size = Literal["small", "large"]
 
 
@@ -48,8 +47,7 @@ def made(function: Callable[..., Any], **options: Any) -> Server:
 
 
 def raw(server: Server, **more: Any) -> Any:
-    params = {"name": "tool", "_meta": META, **more}
-    return server.handle({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    return handled(server, "tools/call", name="tool", **more)
 
 
 # Steps
@@ -245,14 +243,12 @@ async def test_parameters_are_asked_for_together_before_the_function() -> None:
     server = made(tool)
     answers = {"Which size?": "small", "Which seat?": Seat(3), "A note?": Declined()}
     played = await in_both_eras(server, "tool", {"count": 2}, answers=answers)
-    answer = await server.handle(
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": META}}
-    )
+    async with Client(server) as client:
+        shown = await client.tool("tool")
 
     assert played.text == "2 small Seat(row=3, letter='A') none"
     assert (played.rounds, len(played.questions)) == (2, 3)
-    assert answer is not None
-    assert list(answer["result"]["tools"][0]["inputSchema"]["properties"]) == ["count"]
+    assert list(shown.input_schema["properties"]) == ["count"]
 
 
 @pytest.mark.parametrize("bounds", [{}, {"thread": False}, {"timeout": 60}])
@@ -416,19 +412,8 @@ async def test_prompts_and_resources_return_questions_too() -> None:
             return InputRequired({"model": Sample("Hi?")})
         return f"About {ctx.answers['model'].text}"
 
-    said = {"role": "assistant", "content": {"type": "text", "text": "bees"}, "model": "m"}
-    params: dict[str, Any] = {"name": "about", "_meta": META}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": params}
-    first = await server.handle(request)
-    assert first is not None
-    params |= {
-        "requestState": first["result"]["requestState"],
-        "inputResponses": {"model": said},
-    }
-    second = await server.handle(request)
-
-    assert second is not None
-    assert second["result"]["messages"][0]["content"]["text"] == "About bees"
+    async with Client(server, answers=["bees"]) as client:
+        assert (await client.prompt("about")).texts == [("user", "About bees")]
 
 
 async def test_a_function_that_does_not_say_that_it_asks_fails(

@@ -27,11 +27,11 @@ from toolhaft.protocol.http import (
     status_of,
     unreadable,
 )
-from toolhaft.protocol.journal import Entry, Journal, Pages
+from toolhaft.protocol.journal import Entry, Journal, Pages, given_answers
 from toolhaft.protocol.peer import Peer
 from toolhaft.protocol.questions import Question
 from toolhaft.protocol.revisions import REVISIONS
-from toolhaft.protocol.sealing import Seal, given_answers
+from toolhaft.protocol.sealing import Seal
 from toolhaft.protocol.sse import place
 from toolhaft.protocol.uritemplate import Template
 from toolhaft.types.asking import ElicitUrlParams
@@ -246,7 +246,7 @@ def _framed(chunks: list[bytes], limit: int) -> list[bytes | None]:
     framer.feed(b"")
     found = [None if isinstance(each, TooLong) else each for each in framer.frames]
     assert all(each is None or len(each) <= limit for each in found)
-    b"".join(framer.wrap([each for each in found if each is not None]))
+    framer.wrap([each for each in found if each is not None])
     return found
 
 

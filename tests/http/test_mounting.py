@@ -14,7 +14,7 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.routing import Mount, Route
 from tests.http.asgi import Answer, App, Client, SessionClient, StatelessClient, lifespan
 
-from toolhaft import Context, Listener, Server
+from toolhaft import Context, Listener, Server, testing
 
 Host = Callable[[str, App], App]
 
@@ -110,18 +110,16 @@ async def test_a_host_that_runs_lifespans_enters_ours_before_the_first_request(h
 async def test_calls_are_served_within_the_lifespan(host: Host) -> None:
     journal = Journal()
     app = host("", journal.server.asgi())
-    async with lifespan(app):
-        answer = await StatelessClient(app).tool("opened")
-
-    assert answer.text == "open"
+    async with testing.Client.asgi(app) as client:
+        assert await client.call("opened") == "open"
 
 
 @pytest.mark.parametrize("host", RUNNING)
 async def test_the_lifespan_is_left_when_the_host_ends(host: Host) -> None:
     journal = Journal()
     app = host("", journal.server.asgi())
-    async with lifespan(app):
-        await StatelessClient(app).tool("opened")
+    async with testing.Client.asgi(app) as client:
+        await client.call("opened")
 
     assert journal.entries == ["entered", "left"]
 
@@ -156,8 +154,8 @@ async def test_a_host_can_begin_again_after_its_end() -> None:
     journal = Journal()
     app = journal.server.asgi()
     for _ in range(2):
-        async with lifespan(app):
-            assert (await StatelessClient(app).tool("opened")).text == "open"
+        async with testing.Client.asgi(app) as client:
+            assert await client.call("opened") == "open"
 
     assert journal.entries == ["entered", "left", "entered", "left"]
 
@@ -378,9 +376,11 @@ async def test_streams_pass_through_the_middleware_of_a_host() -> None:
 
     routes = [Mount("/", app=Journal().server.asgi())]
     app = Starlette(routes=routes, middleware=[Middleware(Passes)])
-    answer = await StatelessClient(app).tool("chatty", meta={"progressToken": 1})
+    told: list[Any] = []
+    async with testing.Client.asgi(app, on_progress=lambda *each: told.append(each[0])) as client:
+        assert await client.call("chatty") == "said"
 
-    assert [message.get("id") for message in answer.messages] == [None, 1]
+    assert told == [1]
 
 
 async def test_a_websocket_is_closed() -> None:
@@ -466,8 +466,8 @@ async def test_services_of_a_listener_are_served_at_their_paths() -> None:
     listener = Listener(services=services)
     names = []
     for path in ("/a", "/b"):
-        answer = await SessionClient(listener.app, path).shake()
-        names.append(answer.json["result"]["serverInfo"]["name"])
+        async with testing.Client.asgi(listener.app, path) as client:
+            names.append(client.server_info.name)
 
     assert names == ["a", "b"]
 

@@ -1,6 +1,7 @@
 """What is counted, where, and how often: exactly once, whatever way a request ends."""
 
 import asyncio
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -8,7 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from tests.metrics.asking import META, Json, ask, call
+from tests.asking import NEW, OLD, Json
+from tests.asking import handled as ask
+from tests.asking import handled_call as call
 
 from toolhaft import (
     Accepted,
@@ -26,6 +29,7 @@ from toolhaft.metrics import BOUNDS, Measured, Metrics
 from toolhaft.protocol.calls import Exchange, Next
 from toolhaft.protocol.calls import Result as Outgoing
 from toolhaft.runtime.service import connected
+from toolhaft.testing import Client, requests
 
 
 def counts(server: Server) -> dict[str, tuple[int, int]]:
@@ -166,9 +170,7 @@ async def test_what_is_no_request_counts_as_invalid(server: Server) -> None:
 
 
 async def test_parameters_of_the_wrong_shape_are_an_error_of_the_method(server: Server) -> None:
-    await server.handle(
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 7, "_meta": META}}
-    )
+    await ask(server, "tools/call", name=7)
 
     assert counts(server) == {"tools/call": (1, 1), "tools/call:(unknown)": (1, 1)}
 
@@ -201,15 +203,8 @@ async def test_a_call_that_asks_counts_with_each_round() -> None:
         size = await ctx.elicit("Which size?", int, key="size")
         return str(size.value) if isinstance(size, Accepted) else "none"
 
-    asked = (await call(server, "order"))["result"]
-    await ask(
-        server,
-        "tools/call",
-        name="order",
-        arguments={},
-        inputResponses={"size": {"action": "accept", "content": {"value": 12}}},
-        requestState=asked["requestState"],
-    )
+    async with Client(server, answers={"Which size?": 12}) as client:
+        assert await client.call("order") == "12"
 
     found = server.metrics["tools/call:order"]
     assert (found.calls, found.asked, found.errors, found.in_flight) == (2, 1, 0, 0)
@@ -218,29 +213,9 @@ async def test_a_call_that_asks_counts_with_each_round() -> None:
 # What is under way, and ways to end
 
 
-class Wire:
-    """A client of the era with a handshake, on a connection that stays."""
-
-    def __init__(self, connection: Any, sent: list[bytes]) -> None:
-        self.connection = connection
-        self.sent = sent
-
-    def request(self, id_: int, name: str) -> None:
-        self.connection.receive(
-            b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%b"}}'
-            % (id_, name.encode())
-        )
-
-    def cancel(self, id_: int) -> None:
-        self.connection.receive(
-            b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}' % id_
-        )
-
-
-HELLO = (
-    b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
-    b'"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}'
-)
+def frame(message: Json) -> bytes:
+    """A message by hand, for those that are answered by nobody, or have an id that is in use."""
+    return json.dumps(message).encode()
 
 
 async def test_what_is_under_way_is_seen_and_a_cancelled_call_is_no_error() -> None:
@@ -253,14 +228,13 @@ async def test_what_is_under_way_is_seen_and_a_cancelled_call_is_no_error() -> N
         await asyncio.Event().wait()
         return "never"
 
-    sent: list[bytes] = []
-    async with connected(server, sent.append) as connection:
-        connection.receive(HELLO)
-        wire = Wire(connection, sent)
-        wire.request(1, "wait")
+    async with Client(server, OLD) as client:
+        calling = asyncio.create_task(client.call("wait"))
         await begun.wait()
         during = server.metrics["tools/call:wait"]
-        wire.cancel(1)
+        calling.cancel()
+        await asyncio.wait([calling])
+        await client.ping()
         after = server.metrics["tools/call:wait"]
 
     assert (during.calls, during.in_flight) == (0, 1)
@@ -275,12 +249,12 @@ async def test_a_call_that_ends_with_its_connection_counts_once() -> None:
         await asyncio.Event().wait()
         return "never"
 
+    first, second = (requests.of(NEW).tools_call("wait") for _ in range(2))
     async with connected(server, lambda frame: None) as connection:
-        connection.receive(HELLO)
-        Wire(connection, []).request(1, "wait")
+        connection.receive(frame(first))
         connection.driver.abandon(InvalidParams("over"))
-        Wire(connection, []).request(2, "wait")
-        connection.driver.cancel(2)
+        connection.receive(frame(second))
+        connection.driver.cancel(second["id"])
 
     found = server.metrics["tools/call:wait"]
     assert (found.calls, found.errors, found.cancelled, found.in_flight) == (2, 1, 1, 0)
@@ -308,13 +282,10 @@ async def test_an_id_that_is_in_use_is_an_error() -> None:
         await asyncio.Event().wait()
         return "never"
 
+    request = requests.of(NEW).tools_call("wait")
     async with connected(server, lambda frame: None) as connection:
         for _ in range(2):
-            connection.receive(
-                b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","_meta":'
-                b'{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
-                b'"io.modelcontextprotocol/clientCapabilities":{}}}}'
-            )
+            connection.receive(frame(request))
         found = server.metrics["tools/call"]
 
     assert (found.calls, found.errors, found.in_flight) == (1, 1, 1)

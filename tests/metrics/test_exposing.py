@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from tests.asking import handled as ask
+from tests.asking import handled_call as call
 from tests.http.asgi import Answer, SessionClient, StatelessClient, request
-from tests.metrics.asking import ask, call
 
 from toolhaft import Limits, Listener, Server, ToolError
+from toolhaft.testing import Client
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -150,9 +152,10 @@ async def test_a_listener_shows_the_metrics_of_all_services_by_their_paths(
 ) -> None:
     other = Server("other", version="1")
     listener = Listener(8000, {"/notes": server, "/other": other}, metrics=True)
-    client = StatelessClient(listener.app, "/notes")
-    await client.ask("tools/call", name="add", arguments={"a": 1, "b": 2})
-    await StatelessClient(listener.app, "/other").ask("server/discover")
+    async with Client.asgi(listener.app, "/notes") as client:
+        await client.call("add", a=1, b=2)
+    async with Client.asgi(listener.app, "/other") as client:
+        assert client.server_info.name == "other"
 
     answer = await scraped(listener)
 

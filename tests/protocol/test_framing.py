@@ -22,7 +22,7 @@ def frames(*chunks: bytes, limit: int = 100, framing: Framing = "auto") -> list[
 
 def wrapped(framer: Framer, frames: list[bytes]) -> bytes:
     """Frames as they go out; in how many pieces is the framer's own business."""
-    return b"".join(framer.wrap(frames))
+    return framer.wrap(frames)
 
 
 END = b""

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import pytest
-from tests.providing.clients import CLIENTS, Client, Connect, hears, streams
+from tests.asking import told
+from tests.providing.clients import CLIENTS, Connect, following
 
 from toolhaft import (
     Accepted,
@@ -21,6 +22,7 @@ from toolhaft import (
 )
 from toolhaft.features.tools import Tool
 from toolhaft.protocol.calls import Exchange, Next, Result
+from toolhaft.testing import Client
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
 Json = dict[str, Any]
@@ -60,16 +62,16 @@ def including(*others: Server, prefix: str | None = "git") -> Server:
 
 
 async def names(client: Client) -> list[str]:
-    return [each["name"] for each in (await client.ask("tools/list"))["tools"]]
+    return [each.name for each in await client.list_tools()]
 
 
 async def text(client: Client, name: str, **arguments: Any) -> str:
-    called = await client.ask("tools/call", name=name, arguments=arguments)
+    called = await told(client, "tools/call", name=name, arguments=arguments)
     return str(called["content"][0]["text"]) if "content" in called else str(called)
 
 
 async def read(client: Client, uri: str) -> Json:
-    found = await client.ask("resources/read", uri=uri)
+    found = await told(client, "resources/read", uri=uri)
     contents: Json = found["contents"][0] if "contents" in found else found
     return contents
 
@@ -106,16 +108,16 @@ async def test_a_server_offers_what_another_one_offers(connect: Connect, options
     """Tools and prompts by joined names, resources by a prefix of the scheme."""
     async with connect(including(git(**options))) as client:
         value = "lifespan of git" if "lifespan" in options else None
-        listed = (await client.ask("resources/list"))["resources"]
-        templates = (await client.ask("resources/templates/list"))["resourceTemplates"]
-        got = await client.ask("prompts/get", name="git_commit", arguments={"style": "short"})
+        listed = await client.list_resources()
+        templates = await client.list_templates()
+        got = await client.prompt("git_commit", style="short")
 
         assert await names(client) == ["own", "git_log"]
         assert await text(client, "own") == "main"
         assert await text(client, "git_log", count=2) == f"2 commits of git, {value}"
         assert "invalid arguments" in await text(client, "git_log", count="x")
-        assert [each["uri"] for each in listed] == ["git+repo://head"]
-        assert [each["uriTemplate"] for each in templates] == ["git+repo://file/{+path}"]
+        assert [each.uri for each in listed] == ["git+repo://head"]
+        assert [each.uri_template for each in templates] == ["git+repo://file/{+path}"]
         assert await read(client, "git+repo://head") == {
             "uri": "git+repo://head",
             "text": "main",
@@ -126,12 +128,12 @@ async def test_a_server_offers_what_another_one_offers(connect: Connect, options
             "text": "contents of a/b",
             "mimeType": "text/plain",
         }
-        assert got["messages"][0]["content"]["text"] == "Write a short message."
+        assert got.texts == [("user", "Write a short message.")]
 
 
 @every_kind
 async def test_what_is_not_found_is_told_by_the_clients_own_uri(options: Json) -> None:
-    async with streams(including(git(**options)), stateless=True) as client:
+    async with Client(including(git(**options))) as client:
         lost = await read(client, "git+repo://file/lost")
         climbing = await read(client, "git+repo://file/../x")
 
@@ -144,26 +146,22 @@ async def test_what_is_not_found_is_told_by_the_clients_own_uri(options: Json) -
 
 
 async def test_names_of_the_included_server_are_unknown_without_their_prefix() -> None:
-    async with streams(including(git()), stateless=True) as client:
+    async with Client(including(git())) as client:
         assert "unknown tool: 'log'" in await text(client, "log", count=1)
         assert (await read(client, "repo://head"))["code"] == -32602
 
 
 async def test_without_a_prefix_names_stay_as_they_are() -> None:
-    async with streams(including(git(), prefix=None), stateless=True) as client:
+    async with Client(including(git(), prefix=None)) as client:
         assert await text(client, "log", count=1) == "1 commits of git, None"
         assert (await read(client, "repo://head"))["text"] == "main"
 
 
 async def test_completion_works_in_an_included_server() -> None:
-    async with streams(including(git()), stateless=True) as client:
-        completed = await client.ask(
-            "completion/complete",
-            ref={"type": "ref/prompt", "name": "git_commit"},
-            argument={"name": "style", "value": ""},
-        )
+    async with Client(including(git())) as client:
+        completed = await client.complete("git_commit", "style")
 
-    assert completed["completion"]["values"] == ["short", "long"]
+    assert completed.values == ["short", "long"]
 
 
 # Live
@@ -172,28 +170,27 @@ async def test_completion_works_in_an_included_server() -> None:
 @every_client
 async def test_what_is_added_later_is_seen_and_heard_of(connect: Connect) -> None:
     other = git()
-    async with connect(including(other)) as client:
-        await client.follow("git+repo://head")
+    async with connect(including(other)) as client, following(client, "git+repo://head") as heard:
         before = await names(client)
         handle = other.add_tool(lambda: "new", name="diff")
 
         assert before == ["own", "git_log"]
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert (await heard.next()).method == "notifications/tools/list_changed"
         assert await names(client) == ["own", "git_log", "git_diff"]
         assert await text(client, "git_diff") == "new"
         handle.update(lambda: "newer")
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert (await heard.next()).method == "notifications/tools/list_changed"
         assert await text(client, "git_diff") == "newer"
         other.tools["log"].disable()
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert (await heard.next()).method == "notifications/tools/list_changed"
         assert await names(client) == ["own", "git_diff"]
         handle.remove()
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert (await heard.next()).method == "notifications/tools/list_changed"
         assert await names(client) == ["own"]
         other.resource_updated("repo://head")
-        updated = await hears(client)
-        assert updated["method"] == "notifications/resources/updated"
-        assert updated["params"]["uri"] == "git+repo://head"
+        updated = await heard.next()
+        assert updated.method == "notifications/resources/updated"
+        assert updated.uri == "git+repo://head"
 
 
 async def test_a_server_in_a_server_in_a_server() -> None:
@@ -203,7 +200,7 @@ async def test_a_server_in_a_server_in_a_server() -> None:
     outer.include(middle, prefix="a")
     middle.include(inner, prefix="b")
     inner.add_tool(lambda: "late", name="late")
-    async with streams(outer, stateless=True) as client:
+    async with Client(outer) as client:
         assert await names(client) == ["a_b_log", "a_b_late"]
         assert await text(client, "a_b_log", count=1) == "1 commits of git, lifespan of git"
         assert (await read(client, "a+b+repo://file/x"))["uri"] == "a+b+repo://file/x"
@@ -235,7 +232,7 @@ async def test_an_object_in_a_server_in_a_server() -> None:
     for options in KINDS.values():
         other = Server("other", version="1", **options)
         server = including(other, prefix="o")
-        async with streams(server, stateless=True) as client:
+        async with Client(server) as client:
             before = await names(client)
             other.include(Files(), prefix="f")
 
@@ -283,10 +280,10 @@ async def test_what_is_included_can_be_disabled_but_not_removed_or_updated() -> 
         server.remove_tool("git_log")
     with pytest.raises(TypeError, match="is of an included server; update it there"):
         server.tools["git_log"].update(title="x")
-    async with streams(server, stateless=True) as client:
+    async with Client(server) as client:
         assert await names(client) == ["own"]
         server.tools["git_log"].enable()
-        assert (await client.ask("tools/list"))["tools"][1]["title"] == "Log"
+        assert (await client.tool("git_log")).title == "Log"
 
 
 async def test_a_server_can_be_taken_out_again() -> None:
@@ -327,11 +324,11 @@ def test_no_server_is_a_part_of_itself() -> None:
 async def test_middleware_of_an_included_server_sees_its_own_names() -> None:
     """A rule that is written for `log` must hold for `git_log`, too."""
     seen = Seen()
-    async with streams(including(git(middleware=[seen])), stateless=True) as client:
+    async with Client(including(git(middleware=[seen]))) as client:
         await text(client, "own")
         await text(client, "git_log", count=1)
         await read(client, "git+repo://head")
-        await client.ask("prompts/get", name="git_commit", arguments={"style": "short"})
+        await client.prompt("git_commit", style="short")
 
     assert seen.calls == [
         ("tools/call", "log"),
@@ -359,7 +356,7 @@ async def test_lifespans_are_entered_with_the_service_and_left_in_turn() -> None
         return str(ctx.lifespan)
 
     server.include(git(lifespan=noted("git")), prefix="git")
-    async with streams(server, stateless=True) as client:
+    async with Client(server) as client:
         assert await text(client, "own") == "main"
         assert await text(client, "git_log", count=1) == "1 commits of git, git"
 
@@ -369,7 +366,7 @@ async def test_lifespans_are_entered_with_the_service_and_left_in_turn() -> None
 async def test_the_lifespan_of_a_server_that_comes_late_is_entered_when_it_is_needed() -> None:
     for options in (KINDS["lifespan"], KINDS["both"]):
         server = including()
-        async with streams(server, stateless=True) as client:
+        async with Client(server) as client:
             await text(client, "own")
             server.include(git(**options), prefix="git")
 
@@ -384,7 +381,7 @@ async def test_a_lifespan_that_fails_fails_its_own_calls_only(
         raise OSError("no disk")
         yield
 
-    async with streams(including(git(lifespan=failing)), stateless=True) as client:
+    async with Client(including(git(lifespan=failing))) as client:
         assert await text(client, "own") == "main"
         assert "-32603" in await text(client, "git_log", count=1)
     assert "no disk" in caplog.text
@@ -400,25 +397,8 @@ async def test_a_tool_of_an_included_server_can_ask_its_client() -> None:
             return f"{answer.value} pieces" if isinstance(answer, Accepted) else "none"
 
         server = including(other, prefix="shop")
-        meta = {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
-        }
-        request: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-        params: Json = {"name": "shop_order", "arguments": {}, "_meta": meta}
-        asked = await server.handle({**request, "params": params})
-        assert asked is not None
-        [key] = asked["result"]["inputRequests"]
-        answer = {key: {"action": "accept", "content": {"value": 3}}}
-        again = {
-            **params,
-            "inputResponses": answer,
-            "requestState": asked["result"]["requestState"],
-        }
-        answered = await server.handle({**request, "params": again})
-
-        assert answered is not None
-        assert answered["result"]["content"][0]["text"] == "3 pieces"
+        async with Client(server, answers={"How many?": 3}) as client:
+            assert await client.call("shop_order") == "3 pieces"
 
 
 async def test_changes_of_several_servers_at_once_lose_nothing() -> None:
@@ -441,7 +421,7 @@ async def test_errors_are_told_as_the_included_server_says() -> None:
     for options in KINDS.values():
         other = Server("other", version="1", errors="show", **options)
         other.add_tool(lambda: 1 / 0, name="divide")
-        async with streams(including(other, prefix="o"), stateless=True) as client:
+        async with Client(including(other, prefix="o")) as client:
             assert (await text(client, "o_divide")).endswith("ZeroDivisionError: division by zero")
 
 
@@ -456,7 +436,7 @@ async def test_a_disabled_name_hides_what_a_source_lists_under_it() -> None:
     server = including()
     server.include(Listing())
     server.tools["own"].disable()
-    async with streams(server, stateless=True) as client:
+    async with Client(server) as client:
         assert await names(client) == []
         assert "-32602" in await text(client, "own")
 
@@ -477,15 +457,15 @@ async def test_what_replaces_something_included_stays() -> None:
     server = including(other)
     server.add_tool(lambda: "replaced", name="git_log", replace=True)
     other.tools["log"].update(title="Log")
-    async with streams(server, stateless=True) as client:
+    async with Client(server) as client:
         assert await text(client, "git_log") == "replaced"
     other.remove_tool("log")
     assert list(server.tools) == ["own", "git_log"]
 
 
 async def test_a_cursor_into_lists_is_none_where_no_list_is_evaluated() -> None:
-    async with streams(including(git()), stateless=True) as client:
-        assert (await client.ask("tools/list", cursor="tool-0-1"))["code"] == -32602
+    async with Client(including(git())) as client:
+        assert (await told(client, "tools/list", cursor="tool-0-1"))["code"] == -32602
 
 
 @every_kind
@@ -494,7 +474,7 @@ async def test_resources_are_read_through_two_inclusions(options: Json, around: 
     middle = Server("middle", version="1", **around)
     middle.include(git(**options), prefix="git")
     for prefix, joined in ((None, "git+repo"), ("a", "a+git+repo")):
-        async with streams(including(middle, prefix=prefix), stateless=True) as client:
+        async with Client(including(middle, prefix=prefix)) as client:
             head, file, lost = [
                 await read(client, f"{joined}://{path}")
                 for path in ("head", "file/one", "file/lost")
@@ -541,7 +521,7 @@ async def test_what_is_disabled_here_stays_so_whatever_happens_there() -> None:
     here.disable()
     there.disable()
     there.enable()
-    async with streams(server, stateless=True) as client:
+    async with Client(server) as client:
         hidden = await names(client)
         there.disable()
         here.enable()
@@ -559,7 +539,7 @@ async def test_what_is_disabled_when_it_is_included_is_seen_when_it_is_enabled()
     other.tools["log"].disable()
     outer = Server("outer", version="1")
     outer.include(including(other), prefix="m")
-    async with streams(outer, stateless=True) as client:
+    async with Client(outer) as client:
         before = await names(client)
         other.tools["log"].enable()
 
@@ -621,7 +601,7 @@ async def test_a_call_of_what_is_listed_further_in_makes_one_thing_ready(
 
     monkeypatch.setattr(Tool, "under", counted_under)
     monkeypatch.setattr(Tool, "__init__", counted_init)
-    async with streams(outer, stateless=True) as client:
+    async with Client(outer) as client:
         assert await text(client, "in_tool499") == "tool499"
         assert "unknown tool: 'in_tool500'" in await text(client, "in_tool500")
         assert "unknown tool: 'tool499'" in await text(client, "tool499")

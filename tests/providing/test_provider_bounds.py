@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.providing.clients import CLIENTS, Connect, streams
+from tests.asking import told
+from tests.providing.clients import CLIENTS, Connect
 
 from toolhaft import (
     Arg,
@@ -19,6 +20,7 @@ from toolhaft import (
     resource,
     tool,
 )
+from toolhaft.testing import Client
 
 Json = dict[str, Any]
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
@@ -75,12 +77,12 @@ class Listed:
 @pytest.mark.parametrize("provider", [Marked, Listed])
 async def test_a_timeout_bounds_the_handler(connect: Connect, provider: Callable[[], Any]) -> None:
     async with connect(Server("s", version="1", providers=[provider()])) as client:
-        called = await client.ask("tools/call", name="work", arguments={})
-        got = await client.ask("prompts/get", name="write")
-        read = await client.ask("resources/read", uri="slow://it")
+        called = await client.call_raw("work")
+        got = await told(client, "prompts/get", name="write")
+        read = await told(client, "resources/read", uri="slow://it")
 
-    assert called["isError"]
-    assert called["content"][0]["text"] == "tool 'work' took longer than 0.05 s"
+    assert called.is_error
+    assert called.text == "tool 'work' took longer than 0.05 s"
     assert got["message"] == "prompt 'write' took longer than 0.05 s"
     assert read["message"] == "resource 'slow://it' took longer than 0.05 s"
 
@@ -94,10 +96,10 @@ async def test_a_timeout_bounds_handler_and_method_together() -> None:
         async def work(self) -> str:
             return str(await forever())
 
-    async with streams(Server("s", version="1", providers=[Both()]), stateless=True) as client:
-        called = await client.ask("tools/call", name="work", arguments={})
+    async with Client(Server("s", version="1", providers=[Both()])) as client:
+        called = await client.call_raw("work")
 
-    assert called["content"][0]["text"] == "tool 'work' took longer than 0.05 s"
+    assert called.text == "tool 'work' took longer than 0.05 s"
 
 
 async def test_a_plain_handler_that_takes_too_long_has_its_answer_at_once() -> None:
@@ -111,13 +113,13 @@ async def test_a_plain_handler_that_takes_too_long_has_its_answer_at_once() -> N
             go_on.wait()
             return "late"
 
-    async with streams(Server("s", version="1", providers=[Blocking()]), stateless=True) as client:
+    async with Client(Server("s", version="1", providers=[Blocking()])) as client:
         try:
-            called = await client.ask("tools/call", name="work", arguments={})
+            called = await client.call_raw("work")
         finally:
             go_on.set()
 
-    assert called["content"][0]["text"] == "tool 'work' took longer than 0.05 s"
+    assert called.text == "tool 'work' took longer than 0.05 s"
 
 
 class Counting:
@@ -152,11 +154,10 @@ async def test_a_limit_holds_for_the_handler(name: str, most: int) -> None:
     counting = Counting()
     server = Server("s", version="1")
     server.include(counting, thread=False)
-    async with streams(server, stateless=True) as client:
-        calls = [client.ask("tools/call", name=name, arguments={}) for _ in range(6)]
-        answers = await asyncio.gather(*calls)
+    async with Client(server) as client:
+        answers = await asyncio.gather(*(client.call(name) for _ in range(6)))
 
-    assert [each["content"][0]["text"] for each in answers] == ["done"] * 6
+    assert answers == ["done"] * 6
     assert counting.most == most
 
 
@@ -183,9 +184,9 @@ async def test_a_list_may_be_kept_as_long_as_all_of_its_entries(
         def read_resource(self, uri: str) -> str:
             return uri
 
-    async with streams(Server("s", version="1", providers=[Kept()]), stateless=True) as client:
-        listed = await client.ask("tools/list")
-        read = await client.ask("resources/read", uri="kept://it")
+    async with Client(Server("s", version="1", providers=[Kept()])) as client:
+        listed = await told(client, "tools/list")
+        read = await told(client, "resources/read", uri="kept://it")
 
     assert listed["ttlMs"] == milliseconds
     assert (read["ttlMs"], read["cacheScope"]) == (5000, "private")
@@ -208,8 +209,8 @@ async def test_a_bound_that_is_none_is_told_with_its_entry(
 
         call_tool = forever
 
-    async with streams(Server("s", version="1", providers=[Wrong()]), stateless=True) as client:
-        refused = await client.ask("tools/list")
+    async with Client(Server("s", version="1", providers=[Wrong()])) as client:
+        refused = await told(client, "tools/list")
 
     assert refused["code"] == -32603
     assert words in caplog.text
@@ -257,10 +258,10 @@ def including(prefix: str | None) -> Server:
 
 
 async def completed(server: Server, ref: Json, name: str, value: str, **given: str) -> Json:
-    async with streams(server, stateless=True) as client:
+    async with Client(server) as client:
         argument = {"name": name, "value": value}
         context = {"context": {"arguments": given}} if given else {}
-        return await client.ask("completion/complete", ref=ref, argument=argument, **context)
+        return await told(client, "completion/complete", ref=ref, argument=argument, **context)
 
 
 def of_prompt(name: str) -> Json:
@@ -334,8 +335,8 @@ async def test_a_completer_for_a_variable_that_there_is_not_is_told(
         def templates(self) -> list[ResourceInfo]:
             return [ResourceInfo("travel://{city}", complete={"town": names})]
 
-    async with streams(Server("s", version="1", providers=[Wrong()]), stateless=True) as client:
-        refused = await client.ask("resources/templates/list")
+    async with Client(Server("s", version="1", providers=[Wrong()])) as client:
+        refused = await told(client, "resources/templates/list")
 
     assert refused["code"] == -32603
     assert "complete has 'town', which is no variable of the template" in caplog.text

@@ -5,29 +5,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.providing.clients import Client, hears
-from tests.providing.processes import PROCESSES, ROOT, ByFile
+from tests.providing.clients import PROCESSES, ROOT, ByFile, following
+
+from toolhaft import McpError
+from toolhaft.testing import Client, assert_error
 
 EXAMPLES = ROOT / "examples"
 every_client = pytest.mark.parametrize("connect", PROCESSES.values(), ids=PROCESSES)
 
 
-async def call(client: Client, name: str, /, **arguments: Any) -> Any:
-    called = await client.ask("tools/call", name=name, arguments=arguments)
-    return called["content"][0]["text"] if "content" in called else called
+async def call(client: Client, name: str, /, **arguments: Any) -> str:
+    return (await client.call_raw(name, arguments)).text
 
 
 async def tools(client: Client) -> list[str]:
-    return [each["name"] for each in (await client.ask("tools/list"))["tools"]]
+    return [each.name for each in await client.list_tools()]
 
 
 async def uris(client: Client) -> list[str]:
-    return [each["uri"] for each in (await client.ask("resources/list"))["resources"]]
+    return [each.uri for each in await client.list_resources()]
 
 
-async def read(client: Client, uri: str) -> Any:
-    found = await client.ask("resources/read", uri=uri)
-    return found["contents"][0].get("text") if "contents" in found else found["code"]
+async def is_lost(client: Client, uri: str) -> bool:
+    with pytest.raises(McpError) as refused:
+        await client.read(uri)
+    return refused.value.code in (-32002, -32602)
 
 
 # Class-based, custom and automatic calls
@@ -42,21 +44,21 @@ async def test_factorials_by_heart_and_by_the_method(connect: ByFile) -> None:
         assert await call(client, "factorial", n=6) == "6! = 720"
         assert await call(client, "learn", n=6) == "6"
         assert await call(client, "factorial", n=6) == "6! = 720 (by heart)"
-        assert json.loads(await read(client, "factorials://known"))["6"] == 720
+        assert json.loads(await client.read("factorials://known"))["6"] == 720
 
 
 @every_client
 async def test_factorials_that_cannot_be(connect: ByFile) -> None:
     """L-28, E-25: the text of a ToolError, and nothing else."""
     async with connect(EXAMPLES / "factorial.py") as client:
-        wrong = await client.ask("tools/call", name="factorial", arguments={"n": -1})
+        wrong = await client.call_raw("factorial", {"n": -1})
         missing = await call(client, "factorial")
-        got = await client.ask("prompts/get", name="exercise", arguments={"n": "3"})
+        [(_, words)] = (await client.prompt("exercise", n="3")).texts
 
-    assert wrong["isError"] is True
-    assert wrong["content"][0]["text"] == "n must be between 0 and 1000, not -1"
+    assert wrong.is_error
+    assert wrong.text == "n must be between 0 and 1000, not -1"
     assert missing == "invalid arguments for factorial:\nn: missing"
-    assert got["messages"][0]["content"]["text"].startswith("Work out 3!")
+    assert words.startswith("Work out 3!")
 
 
 # Explicit tools and resources that change
@@ -65,37 +67,40 @@ async def test_factorials_that_cannot_be(connect: ByFile) -> None:
 @every_client
 async def test_notes_come_and_go_while_a_client_is_connected(connect: ByFile) -> None:
     """E-15, E-30, E-32, E-46: explicit tools, templates, and resources changed at run time."""
-    async with connect(EXAMPLES / "notes.py") as client:
-        await client.follow("notes://all/milk")
+    async with (
+        connect(EXAMPLES / "notes.py") as client,
+        following(client, "notes://all/milk") as heard,
+    ):
         before = await uris(client)
         wrote = await call(client, "write", title="milk", text="two", style={"colour": "green"})
 
         assert (before, wrote) == ([], "wrote milk")
-        assert (await hears(client))["method"] == "notifications/resources/list_changed"
+        assert (await heard.next()).method == "notifications/resources/list_changed"
         assert await uris(client) == ["notes://all/milk"]
-        assert await read(client, "notes://all/milk") == "two"
-        assert await read(client, "notes://find/milk") == "two"
+        assert await client.read("notes://all/milk") == "two"
+        assert await client.read("notes://find/milk") == "two"
         await call(client, "write", title="milk", text="three", tags=["food"])
-        heard = {(await hears(client))["method"] for _ in range(2)}
-        assert heard == {
+        told = {(await heard.next()).method for _ in range(2)}
+        assert told == {
             "notifications/resources/list_changed",
             "notifications/resources/updated",
         }
-        assert await read(client, "notes://all/milk") == "three"
+        assert await client.read("notes://all/milk") == "three"
         assert await call(client, "drop", title="milk") == "dropped milk"
         assert await uris(client) == []
-        assert await read(client, "notes://find/milk") in (-32002, -32602)
+        assert await is_lost(client, "notes://find/milk")
 
 
 @every_client
 async def test_notes_can_be_locked(connect: ByFile) -> None:
-    async with connect(EXAMPLES / "notes.py") as client:
-        await client.follow()
+    async with connect(EXAMPLES / "notes.py") as client, following(client) as heard:
         await call(client, "lock", locked=True)
 
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert (await heard.next()).method == "notifications/tools/list_changed"
         assert await tools(client) == ["lock"]
-        assert (await call(client, "write", title="a", text="b"))["code"] == -32602
+        with pytest.raises(McpError) as refused:
+            await client.call("write", title="a", text="b")
+        assert_error(refused.value, -32602, "write")
         await call(client, "lock", locked=False)
         assert await tools(client) == ["write", "drop", "lock"]
 
@@ -135,11 +140,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def test_files_are_found_and_read(connect: ByFile, folder: Path) -> None:
     """B-15: only lists and handlers; the list is what is there now."""
     async with connect(EXAMPLES / "files.py") as client:
-        found = await client.ask("tools/call", name="find", arguments={"pattern": "*.md"})
+        found = await client.call("find", pattern="*.md")
         (folder / "new.txt").write_text("new")
 
         assert await tools(client) == ["read", "find"]
-        assert found["structuredContent"] == {"paths": ["deep/c.md"]}
+        assert found == {"paths": ["deep/c.md"]}
         assert await call(client, "read", path="deep/c.md") == "deep"
         assert await uris(client) == [
             "dir:///a%20b.txt",
@@ -147,10 +152,10 @@ async def test_files_are_found_and_read(connect: ByFile, folder: Path) -> None:
             "dir:///deep/c.md",
             "dir:///new.txt",
         ]
-        assert await read(client, "dir:///a%20b.txt") == "spaced"
-        assert await read(client, "dir:///deep/c.md") == "deep"
-        assert await read(client, "dir:///bytes") is None  # a blob
-        assert await read(client, "dir:///deep") in (-32002, -32602)
+        assert await client.read("dir:///a%20b.txt") == "spaced"
+        assert await client.read("dir:///deep/c.md") == "deep"
+        assert await client.read("dir:///bytes") == b"\xff\xfe"
+        assert await is_lost(client, "dir:///deep")
 
 
 @every_client
@@ -167,14 +172,13 @@ async def test_nothing_outside_of_the_directory_is_read(connect: ByFile, folder:
     ]
     async with connect(EXAMPLES / "files.py") as client:
         for path in paths:
-            called = await client.ask("tools/call", name="read", arguments={"path": path})
-            by_uri = await read(client, "dir:///" + path.replace("\0", "%00"))
-            escaped = await read(client, "dir:///" + "".join(f"%{ord(char):02x}" for char in path))
+            called = await client.call_raw("read", {"path": path})
+            escaped = "".join(f"%{ord(char):02x}" for char in path)
 
-            assert called["isError"], path
-            assert str(folder.parent) not in called["content"][0]["text"]
-            assert by_uri in (-32002, -32602), path
-            assert escaped in (-32002, -32602), path
+            assert called.is_error, path
+            assert str(folder.parent) not in called.text
+            assert await is_lost(client, "dir:///" + path.replace("\0", "%00")), path
+            assert await is_lost(client, "dir:///" + escaped), path
 
 
 @every_client
@@ -184,4 +188,6 @@ async def test_what_is_no_text_is_refused_in_words(connect: ByFile, folder: Path
         assert await call(client, "read", path="none") == (
             "cannot read 'none': No such file or directory"
         )
-        assert (await call(client, "remove", path="bytes"))["code"] == -32602
+        with pytest.raises(McpError) as refused:
+            await client.call("remove", path="bytes")
+        assert_error(refused.value, -32602, "remove")

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.providing.clients import CLIENTS, Connect, hears, streams
+from tests.asking import OLD, told
+from tests.asking import outcome as ask
+from tests.providing.clients import CLIENTS, Connect, following
 
 from toolhaft import (
     Arg,
@@ -39,15 +41,11 @@ from toolhaft import (
 )
 from toolhaft.features.custom import Hook
 from toolhaft.features.providing import Listed
+from toolhaft.testing import Client
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
 Json = dict[str, Any]
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-
-
-async def ask(server: Server, method: str, **params: Any) -> Json:
-    async with streams(server, stateless=True) as client:
-        return await client.ask(method, **params)
 
 
 async def call(server: Server, name: str, /, **arguments: Any) -> Json:
@@ -303,9 +301,9 @@ class Files:
 async def test_an_object_with_tools_and_call_tool_is_a_server(connect: Connect) -> None:
     """B-15, B-18, L-22: the advanced service; `arguments` may be absent."""
     async with connect(including(Files())) as client:
-        listed = (await client.ask("tools/list"))["tools"]
-        half = await client.ask("tools/call", name="half", arguments={"n": 4})
-        now = await client.ask("tools/call", name="now")
+        listed = (await told(client, "tools/list"))["tools"]
+        half = await told(client, "tools/call", name="half", arguments={"n": 4})
+        now = await told(client, "tools/call", name="now")
 
     assert listed == [
         {
@@ -328,9 +326,9 @@ async def test_an_object_with_tools_and_call_tool_is_a_server(connect: Connect) 
 async def test_arguments_are_checked_against_a_schema_given_by_hand(connect: Connect) -> None:
     """L-24, E-17, B-11: nothing that does not fit reaches the handler."""
     async with connect(including(Files())) as client:
-        wrong = await client.ask("tools/call", name="half", arguments={"n": "four"})
-        missing = await client.ask("tools/call", name="half", arguments={})
-        extra = await client.ask("tools/call", name="now", arguments={"x": 1})
+        wrong = await told(client, "tools/call", name="half", arguments={"n": "four"})
+        missing = await told(client, "tools/call", name="half", arguments={})
+        extra = await told(client, "tools/call", name="now", arguments={"x": 1})
 
     assert wrong["isError"]
     assert wrong["content"][0]["text"] == (
@@ -344,8 +342,8 @@ async def test_arguments_are_checked_against_a_schema_given_by_hand(connect: Con
 async def test_a_tool_that_is_not_listed_is_unknown(connect: Connect) -> None:
     """L-30, L-31, E-22, B-45: one answer, -32602, and the handler is not asked."""
     async with connect(including(Files())) as client:
-        refused = await client.ask("tools/call", name="double", arguments={})
-        missing = await client.ask("tools/call", arguments={})
+        refused = await told(client, "tools/call", name="double", arguments={})
+        missing = await told(client, "tools/call", arguments={})
 
     assert refused == {"code": -32602, "message": "unknown tool: 'double'"}
     assert missing["code"] == -32602
@@ -473,46 +471,16 @@ ASKED = pytest.mark.parametrize(
     ("name", "said"),
     [("waits", "Accepted(value=3) waited for"), ("returns", "Accepted(value=3) kept")],
 )
-CAN = {"elicitation": {"form": {}}}
 
 
 @ASKED
-async def test_a_handler_asks_a_client_of_2026(name: str, said: str) -> None:
-    """B-15: the later advanced service may answer with questions."""
-    server = including(Asking())
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": CAN,
-    }
-    request: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-    params: Json = {"name": name, "arguments": {}, "_meta": meta}
-    asked = await server.handle({**request, "params": params})
-    assert asked is not None
-    [key] = asked["result"]["inputRequests"]
-    answers = {key: {"action": "accept", "content": {"value": 3}}}
-    state = asked["result"]["requestState"]
-    answered = await server.handle(
-        {**request, "params": {**params, "inputResponses": answers, "requestState": state}}
-    )
+@every_client
+async def test_a_handler_asks_its_client(connect: Connect, name: str, said: str) -> None:
+    """B-15: the later advanced service may answer with questions; before, it asks by a request."""
+    async with connect(including(Asking())) as client:
+        client.answer({"How many?": 3})
 
-    assert answered is not None
-    assert answered["result"]["content"][0]["text"] == said
-
-
-@ASKED
-async def test_a_handler_asks_a_client_of_2025(name: str, said: str) -> None:
-    """B-15: and in the era of sessions by a request."""
-    info = {"name": "c", "version": "1"}
-    hello = {"protocolVersion": "2025-11-25", "capabilities": CAN, "clientInfo": info}
-    async with streams(including(Asking()), stateless=False, hello=hello) as client:
-        calling = asyncio.create_task(client.ask("tools/call", name=name, arguments={}))
-        asked = await hears(client)
-        answer = {"action": "accept", "content": {"value": 3}}
-        client.send({"id": asked["id"], "result": answer})
-        answered = await calling
-
-    assert asked["method"] == "elicitation/create"
-    assert answered["content"][0]["text"] == said
+        assert await client.call(name) == said
 
 
 # Custom first, then the marked method
@@ -550,8 +518,7 @@ async def test_a_handler_is_asked_before_the_method(connect: Connect) -> None:
     async with connect(including(custom)) as client:
 
         async def called(name: str, **arguments: Any) -> str:
-            result = await client.ask("tools/call", name=name, arguments=arguments)
-            return str(result["content"][0]["text"])
+            return (await client.call_raw(name, arguments)).text
 
         assert await called("double", n=0) == "by the handler"
         assert await called("double", n=4) == "8 by the method, 1"
@@ -668,7 +635,7 @@ async def test_a_list_that_is_the_same_for_all_is_public_and_not_kept() -> None:
 async def test_a_caller_can_use_only_what_it_sees() -> None:
     server = including(PerCaller())
 
-    assert await text(server, "for_None") == "for_None"
+    assert await text(server, "for_toolhaft.testing") == "for_toolhaft.testing"
     assert (await call(server, "for_Ada"))["code"] == -32602
 
 
@@ -781,11 +748,11 @@ async def test_an_error_that_a_list_raises_for_the_client_reaches_it() -> None:
 async def test_an_object_can_tell_that_its_lists_have_changed() -> None:
     server = Server("s", version="1")
     inclusion = server.include(PerCaller())
-    async with streams(server, stateless=False) as client:
+    async with Client(server, OLD) as client, following(client) as heard:
         inclusion.changed()
-        heard = {(await asyncio.wait_for(client.heard.get(), 15))["method"] for _ in range(3)}
+        told = {(await heard.next()).method for _ in range(3)}
 
-    assert heard == {
+    assert told == {
         "notifications/tools/list_changed",
         "notifications/prompts/list_changed",
         "notifications/resources/list_changed",
@@ -835,10 +802,10 @@ class Library:
 async def test_prompts_by_a_list_and_a_handler(connect: Connect) -> None:
     """L-42, L-43, L-44: prompts with arguments; messages with a description."""
     async with connect(including(Library())) as client:
-        listed = (await client.ask("prompts/list"))["prompts"]
-        got = await client.ask("prompts/get", name="review", arguments={"text": "a"})
-        plain = await client.ask("prompts/get", name="talk")
-        marked = await client.ask("prompts/get", name="marked", arguments={"topic": "x"})
+        listed = (await told(client, "prompts/list"))["prompts"]
+        got = await told(client, "prompts/get", name="review", arguments={"text": "a"})
+        plain = await told(client, "prompts/get", name="talk")
+        marked = await told(client, "prompts/get", name="marked", arguments={"topic": "x"})
 
     assert listed[1:] == [
         {
@@ -876,11 +843,11 @@ async def test_arguments_of_a_prompt_are_checked(name: str, arguments: Json, wor
 async def test_resources_by_lists_and_a_handler(connect: Connect) -> None:
     """L-47, L-48, L-50, L-51: listed one by one or by a template, read by the handler."""
     async with connect(including(Library())) as client:
-        [marked, listed] = (await client.ask("resources/list"))["resources"]
-        [template] = (await client.ask("resources/templates/list"))["resourceTemplates"]
+        [marked, listed] = (await told(client, "resources/list"))["resources"]
+        [template] = (await told(client, "resources/templates/list"))["resourceTemplates"]
 
         async def read(uri: str) -> Json:
-            [contents] = (await client.ask("resources/read", uri=uri))["contents"]
+            [contents] = (await told(client, "resources/read", uri=uri))["contents"]
             found: Json = contents
             return found
 

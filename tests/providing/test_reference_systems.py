@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 from annotated_types import Ge
-from tests.providing.clients import streams
+from tests.asking import outcome as ask
 
 from toolhaft import Contents, Context, Header, ResourceError, Server
 
@@ -64,11 +64,6 @@ class Kind:
     assert told_on_the_page(page) == {"L-22", "B-7"}
 
 
-async def ask(server: Server, method: str, **params: Any) -> Json:
-    async with streams(server, stateless=True) as client:
-        return await client.ask(method, **params)
-
-
 async def listed(server: Server) -> Json:
     [tool] = (await ask(server, "tools/list"))["tools"]
     found: Json = tool
@@ -94,16 +89,10 @@ async def test_a_title_is_sent_in_the_place_that_a_revision_has_for_it() -> None
     """L-18: only if it is given; up to 2025-03-26 among the hints."""
     server = Server("s", version="1")
     server.add_tool(lambda: "", name="x", title="The X")
-    request = {"jsonrpc": "2.0", "id": 1}
-    client = {"name": "c", "version": "1"}
-    older = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": client}
-    await server.handle({**request, "method": "initialize", "params": older})
-    await server.handle({"jsonrpc": "2.0", "method": "notifications/initialized"})
-    answer = await server.handle({**request, "method": "tools/list"})
+    older = await ask(server, "tools/list", revision="2025-03-26")
 
     assert (await listed(server))["title"] == "The X"
-    assert answer is not None
-    assert answer["result"]["tools"][0]["annotations"] == {"title": "The X"}
+    assert older["tools"][0]["annotations"] == {"title": "The X"}
 
 
 async def test_parameters_are_inputs_and_the_return_annotation_is_the_output() -> None:

@@ -5,10 +5,13 @@ import threading
 from typing import Any
 
 import pytest
-from tests.providing.clients import CLIENTS, PATIENCE, Client, Connect, hears, streams
+from tests.asking import told
+from tests.providing.clients import CLIENTS, Connect, following
 
 from toolhaft import Context, ResourceInfo, Server, tool
+from toolhaft.testing import Client, Heard
 
+PATIENCE = 15
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
 
 
@@ -32,50 +35,47 @@ def serving() -> Server:
 
 
 async def tools(client: Client) -> list[str]:
-    return [tool["name"] for tool in (await client.ask("tools/list"))["tools"]]
+    return [tool.name for tool in await client.list_tools()]
 
 
-async def heard_methods(client: Client, count: int) -> set[str]:
-    return {(await hears(client))["method"] for _ in range(count)}
+async def heard_methods(heard: Heard, count: int) -> set[str]:
+    return {(await heard.next()).method for _ in range(count)}
 
 
 @every_client
 async def test_a_live_client_hears_of_a_tool_that_is_added(connect: Connect) -> None:
     """E-14, E-46, L-15: lists may change while a client is connected."""
     server = serving()
-    async with connect(server) as client:
-        await client.follow()
+    async with connect(server) as client, following(client) as heard:
         before = await tools(client)
         server.add_tool(subtract)
 
         assert before == ["add"]
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert (await heard.next()).method == "notifications/tools/list_changed"
         assert await tools(client) == ["add", "subtract"]
 
 
 @every_client
 async def test_many_changes_are_one_piece_of_news(connect: Connect) -> None:
     server = serving()
-    async with connect(server) as client:
-        await client.follow("notes://one")
+    async with connect(server) as client, following(client, "notes://one") as heard:
         for number in range(50):
             server.add_tool(add, name=f"add{number}")
         server.resource_updated("notes://one")
 
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
-        assert (await hears(client))["method"] == "notifications/resources/updated"
-        assert client.heard.empty()
+        assert (await heard.next()).method == "notifications/tools/list_changed"
+        assert (await heard.next()).method == "notifications/resources/updated"
+        assert heard.so_far() == []
 
 
 @every_client
 async def test_a_change_from_another_thread_reaches_a_live_client(connect: Connect) -> None:
     server = serving()
-    async with connect(server) as client:
-        await client.follow()
+    async with connect(server) as client, following(client) as heard:
         thread = threading.Thread(target=server.tools["add"].disable)
         thread.start()
 
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
+        assert (await heard.next()).method == "notifications/tools/list_changed"
         assert await tools(client) == []
         thread.join()
 
@@ -83,19 +83,18 @@ async def test_a_change_from_another_thread_reaches_a_live_client(connect: Conne
 @every_client
 async def test_every_kind_can_be_changed_and_is_heard_of(connect: Connect) -> None:
     server = serving()
-    async with connect(server) as client:
-        await client.follow()
+    async with connect(server) as client, following(client) as heard:
         server.prompts["greet"].disable()
         server.resources["notes://one"].remove()
         server.add_resource(lambda name: name, "notes://{name}", name="any")
 
-        assert await heard_methods(client, 2) == {
+        assert await heard_methods(heard, 2) == {
             "notifications/prompts/list_changed",
             "notifications/resources/list_changed",
         }
-        assert (await client.ask("prompts/list"))["prompts"] == []
-        [template] = (await client.ask("resources/templates/list"))["resourceTemplates"]
-        assert template["uriTemplate"] == "notes://{name}"
+        assert await client.list_prompts() == []
+        [template] = await client.list_templates()
+        assert template.uri_template == "notes://{name}"
 
 
 @every_client
@@ -107,21 +106,19 @@ async def test_a_tool_may_change_what_is_offered(connect: Connect) -> None:
         ctx.server.add_tool(subtract)
         return "grown"
 
-    async with connect(server) as client:
-        await client.follow()
-        await client.ask("tools/call", name="grow", arguments={})
+    async with connect(server) as client, following(client) as heard:
+        await client.call("grow")
 
-        assert (await hears(client))["method"] == "notifications/tools/list_changed"
-        called = await client.ask("tools/call", name="subtract", arguments={"a": 3, "b": 1})
-        assert called["content"] == [{"type": "text", "text": "2"}]
+        assert (await heard.next()).method == "notifications/tools/list_changed"
+        assert await client.call("subtract", a=3, b=1) == 2
 
 
 # Handles
 
 
 async def listed(server: Server) -> list[dict[str, Any]]:
-    async with streams(server, stateless=True) as client:
-        found: list[dict[str, Any]] = (await client.ask("tools/list"))["tools"]
+    async with Client(server) as client:
+        found: list[dict[str, Any]] = (await told(client, "tools/list"))["tools"]
         return found
 
 
@@ -130,8 +127,8 @@ async def names(server: Server) -> list[str]:
 
 
 async def call(server: Server, name: str, **arguments: Any) -> Any:
-    async with streams(server, stateless=True) as client:
-        return await client.ask("tools/call", name=name, arguments=arguments)
+    async with Client(server) as client:
+        return await told(client, "tools/call", name=name, arguments=arguments)
 
 
 async def test_a_handle_removes_its_tool_once() -> None:
@@ -226,7 +223,8 @@ async def test_update_puts_another_function_under_the_same_name() -> None:
     server = serving()
     server.tools["add"].update(subtract)
 
-    assert (await call(server, "add", a=3, b=1))["structuredContent"] == 2
+    async with Client(server) as client:
+        assert await client.call("add", a=3, b=1) == 2
 
 
 async def test_an_update_that_is_refused_changes_nothing() -> None:
@@ -261,10 +259,10 @@ async def test_resources_templates_and_prompts_have_handles_too() -> None:
     direct.update(lambda: "other", mime_type="text/markdown")
     template.update(description="Any note.")
     prompt.update(title="Greet")
-    async with streams(server, stateless=True) as client:
-        read = await client.ask("resources/read", uri="notes://one")
-        [shown] = (await client.ask("resources/templates/list"))["resourceTemplates"]
-        [greeting] = (await client.ask("prompts/list"))["prompts"]
+    async with Client(server) as client:
+        read = await told(client, "resources/read", uri="notes://one")
+        [shown] = (await told(client, "resources/templates/list"))["resourceTemplates"]
+        [greeting] = (await told(client, "prompts/list"))["prompts"]
 
     assert read["contents"] == [
         {"uri": "notes://one", "text": "other", "mimeType": "text/markdown"}
@@ -399,8 +397,8 @@ async def test_updates_from_several_threads_are_all_kept() -> None:
     handle.update(Slow(), title="Slow")
     thread.join()
 
-    async with streams(server, stateless=True) as client:
-        (found,) = (await client.ask("tools/list"))["tools"]
+    async with Client(server) as client:
+        (found,) = (await told(client, "tools/list"))["tools"]
         assert (found["title"], found["description"]) == ("Slow", "Calculate.")
 
 
@@ -424,29 +422,26 @@ async def test_no_template_answers_for_a_resource_that_is_disabled(included: boo
         server = Server("outer", version="1")
         server.include(inner)
     handle.disable()
-    async with streams(server, stateless=True) as client:
-        hidden = await client.ask("resources/read", uri="NOTES://all")
-        other = await client.ask("resources/read", uri="notes://one")
+    async with Client(server) as client:
+        hidden = await told(client, "resources/read", uri="NOTES://all")
+        other = await client.read("notes://one")
         handle.enable()
-        shown = await client.ask("resources/read", uri="notes://all")
+        shown = await client.read("notes://all")
 
     assert (hidden["code"], hidden["data"]) == (-32602, {"uri": "NOTES://all"})
-    assert other["contents"][0]["text"] == "template one"
-    assert shown["contents"][0]["text"] == "direct"
+    assert (other, shown) == ("template one", "direct")
 
 
 @every_client
 async def test_resources_are_told_of_from_another_thread(connect: Connect) -> None:
     server = serving()
-    async with connect(server) as client:
-        await client.follow("notes://one")
+    async with connect(server) as client, following(client, "notes://one") as heard:
         thread = threading.Thread(target=server.resource_updated, args=("notes://one",))
         thread.start()
-        heard = await hears(client)
+        notice = await heard.next()
         thread.join()
 
-    assert heard["method"] == "notifications/resources/updated"
-    assert heard["params"]["uri"] == "notes://one"
+    assert (notice.method, notice.uri) == ("notifications/resources/updated", "notes://one")
 
 
 def of_many(count: int) -> object:
@@ -485,12 +480,11 @@ async def test_another_function_does_not_rename_what_it_is_put_under() -> None:
     server.add_tool(add).update(subtract)
     server.add_prompt(hello).update(bye)
     server.add_resource(hello, "notes://one").update(bye)
-    async with streams(server, stateless=True) as client:
-        tools = (await client.ask("tools/list"))["tools"]
-        prompts = (await client.ask("prompts/list"))["prompts"]
-        resources = (await client.ask("resources/list"))["resources"]
+    async with Client(server) as client:
+        lists = [client.list_tools(), client.list_prompts(), client.list_resources()]
+        names = [each.name for listed in lists for each in await listed]
 
-    assert [each["name"] for each in (*tools, *prompts, *resources)] == ["add", "hello", "hello"]
+    assert names == ["add", "hello", "hello"]
 
 
 def hello() -> str:

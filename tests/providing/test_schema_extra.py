@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.providing.clients import streams
 
 from toolhaft import Arg, Server, ToolInfo
 from toolhaft.features import checking
+from toolhaft.testing import Client
 
 Json = dict[str, Any]
 ORDER = {
@@ -63,9 +63,9 @@ def serving() -> Server:
 
 
 async def call(server: Server, name: str, /, **arguments: Any) -> tuple[bool, str]:
-    async with streams(server, stateless=True) as client:
-        called = await client.ask("tools/call", name=name, arguments=arguments)
-    return called.get("isError", False), called["content"][0]["text"]
+    async with Client(server) as client:
+        called = await client.call_raw(name, arguments)
+    return called.is_error, called.text
 
 
 @pytest.mark.usefixtures("checker")

@@ -1,42 +1,36 @@
-"""Calls that ask their client, over streams in memory: what waits, what ends, what stays apart."""
+"""Calls that ask their client while they wait: what waits, what ends, what stays apart."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.runtime.test_connection import Client
+from tests.asking import OLD
 
-from toolhaft import Accepted, Context, Elicit, Limits, Server
-
-CAN = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}}
-
-
-@asynccontextmanager
-async def opened(server: Server) -> AsyncIterator[Client]:
-    client = Client(server)
-    params = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": CAN,
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    client.request("init", "initialize", params)
-    assert (await client.next())["id"] == "init"
-    try:
-        yield client
-    finally:
-        await client.end()
+from toolhaft import Accepted, Context, Elicit, Limits, McpError, Server
+from toolhaft.testing import Client, ToolFailed, requests
 
 
-def accept(client: Client, id_: str, value: Any) -> None:
-    result = {"action": "accept", "content": {"value": value}}
-    client.send({"jsonrpc": "2.0", "id": id_, "result": result})
+def opened(server: Server, answers: Any) -> Client:
+    return Client(server, OLD, answers=answers)
 
 
-def text_of(answer: Any) -> str:
-    [block] = answer["result"]["content"]
-    return str(block["text"])
+async def never(_method: str, _params: Any) -> None:
+    await asyncio.Event().wait()
+
+
+def asked(client: Client) -> list[Any]:
+    """The ids of the questions, in order."""
+    return [each["id"] for each in client.wire.received if {"id", "method"} <= each.keys()]
+
+
+def taken_back(client: Client) -> list[Any]:
+    """The ids of the questions that are moot, in order."""
+    moot = "notifications/cancelled"
+    return [
+        each["params"]["requestId"] for each in client.wire.received if each.get("method") == moot
+    ]
 
 
 async def name(ctx: Context) -> str:
@@ -56,28 +50,24 @@ both = pytest.mark.parametrize("tool", [name, name_plainly])
 async def test_a_client_that_does_not_answer_fails_the_call(tool: Callable[..., Any]) -> None:
     server = Server("s", limits=Limits(answer_seconds=0.01))
     server.add_tool(tool, name="tool")
-    async with opened(server) as client:
-        client.call(1, "tool")
-        asked, moot, answer = [await client.next() for _ in range(3)]
+    async with opened(server, never) as client:
+        with pytest.raises(ToolFailed, match=r"the client did not answer within 0\.01 s$"):
+            await client.call("tool")
 
-    assert moot["method"] == "notifications/cancelled"
-    assert moot["params"]["requestId"] == asked["id"]
-    assert answer["result"]["isError"] is True
-    assert text_of(answer) == "the client did not answer within 0.01 s"
+    assert taken_back(client) == asked(client) != []
 
 
 @both
 async def test_the_time_of_the_user_is_not_the_time_of_the_tool(tool: Callable[..., Any]) -> None:
     server = Server("s")
     server.add_tool(tool, name="tool", timeout=0.05)
-    async with opened(server) as client:
-        client.call(1, "tool")
-        asked = await client.next()
-        await asyncio.sleep(0.15)
-        accept(client, asked["id"], "Ann")
-        answer = await client.next()
 
-    assert text_of(answer) == "Ann"
+    async def slowly(_method: str, _params: Any) -> str:
+        await asyncio.sleep(0.15)
+        return "Ann"
+
+    async with opened(server, slowly) as client:
+        assert await client.call("tool") == "Ann"
 
 
 async def test_a_tool_that_has_its_answer_has_its_own_time_again() -> None:
@@ -89,30 +79,33 @@ async def test_a_tool_that_has_its_answer_has_its_own_time_again() -> None:
         await asyncio.Event().wait()
         return "never"
 
-    async with opened(server) as client:
-        client.call(1, "slow")
-        accept(client, (await client.next())["id"], "Ann")
-        answer = await client.next()
-
-    assert text_of(answer) == "tool 'slow' took longer than 0.05 s"
+    async with opened(server, ["Ann"]) as client:
+        with pytest.raises(ToolFailed, match=r"tool 'slow' took longer than 0\.05 s$"):
+            await client.call("slow")
 
 
 @both
 async def test_questions_of_many_clients_and_calls_never_mix(tool: Callable[..., Any]) -> None:
     server = Server("s")
     server.add_tool(tool, name="tool")
-    async with opened(server) as first, opened(server) as second:
-        for client in (first, second):
-            for call in range(5):
-                client.call(call, "tool")
-        for number, client in enumerate((first, second)):
-            for asked in [await client.next() for _ in range(5)]:
-                accept(client, asked["id"], f"{number} {asked['id']}")
-        answers = [[await client.next() for _ in range(5)] for client in (first, second)]
+    all_asked = asyncio.Barrier(10)
 
-    for number, each in enumerate(answers):
-        assert {answer["id"] for answer in each} == set(range(5))
-        assert {text_of(answer) for answer in each} == {f"{number} ask-{n}" for n in range(1, 6)}
+    def answering(letter: str) -> Callable[..., Any]:
+        numbers = itertools.count()
+
+        async def answer(_method: str, _params: Any) -> str:
+            number = next(numbers)
+            await all_asked.wait()  # so that all of them are open at once
+            return f"{letter}{number}"
+
+        return answer
+
+    async with opened(server, answering("a")) as one, opened(server, answering("b")) as other:
+        texts = await asyncio.gather(*(each.call("tool") for each in (one, other) * 5))
+
+    assert sorted(texts[::2]) == ["a0", "a1", "a2", "a3", "a4"]
+    assert sorted(texts[1::2]) == ["b0", "b1", "b2", "b3", "b4"]
+    assert asked(one) == asked(other) == [f"ask-{number}" for number in range(1, 6)]
 
 
 async def test_questions_of_tasks_of_one_call_are_open_together() -> None:
@@ -125,14 +118,16 @@ async def test_questions_of_tasks_of_one_call_are_open_together() -> None:
             second = group.create_task(ctx.elicit("Second?", str))
         return f"{first.result()} {second.result()}"
 
-    async with opened(server) as client:
-        client.call(1, "both")
-        asked = [await client.next(), await client.next()]
-        for each in reversed(asked):
-            accept(client, each["id"], each["params"]["message"])
-        answer = await client.next()
+    both_asked = asyncio.Barrier(2)
 
-    assert text_of(answer) == "Accepted(value='First?') Accepted(value='Second?')"
+    async def echo(_method: str, params: Any) -> str:
+        await both_asked.wait()
+        return str(params["message"])
+
+    async with opened(server, echo) as client:
+        text = await client.call("both")
+
+    assert text == "Accepted(value='First?') Accepted(value='Second?')"
 
 
 async def test_one_refusal_takes_the_other_questions_back() -> None:
@@ -142,25 +137,22 @@ async def test_one_refusal_takes_the_other_questions_back() -> None:
     async def both(ctx: Context) -> str:
         return str(await ctx.ask(a=Elicit("A?", str), b=Elicit("B?", str)))
 
-    async with opened(server) as client:
-        client.call(1, "both")
-        first, second = [await client.next(), await client.next()]
-        refusal = {"code": -32000, "message": "not now"}
-        client.send({"jsonrpc": "2.0", "id": first["id"], "error": refusal})
-        moot, answer = [await client.next(), await client.next()]
+    async def wait(params: Any) -> None:
+        await asyncio.Event().wait()
 
-    assert moot["params"]["requestId"] == second["id"]
-    assert text_of(answer) == "the client did not answer elicitation/create: not now"
+    async with opened(server, {"A?": McpError("not now"), "B?": wait}) as client:
+        with pytest.raises(ToolFailed, match=r"did not answer elicitation/create: not now$"):
+            await client.call("both")
+
+    assert taken_back(client) == asked(client)[1:] != []
 
 
 async def test_a_plain_function_on_the_loop_cannot_ask(caplog: pytest.LogCaptureFixture) -> None:
     server = Server("s", errors="show")
     server.add_tool(name_plainly, name="tool", thread=False)
-    async with opened(server) as client:
-        client.call(1, "tool")
-        answer = await client.next()
-
-    assert "without thread=False" in text_of(answer)
+    async with opened(server, None) as client:
+        with pytest.raises(ToolFailed, match="without thread=False"):
+            await client.call("tool")
 
 
 async def test_a_call_that_is_over_cannot_ask() -> None:
@@ -181,33 +173,37 @@ async def test_a_call_that_is_over_cannot_ask() -> None:
         tasks.append(asyncio.create_task(later()))
         return "gone"
 
-    async with opened(server) as client:
-        client.call(1, "leave")
-        await client.next()
+    async with opened(server, None) as client:
+        await client.call("leave")
         words = await asyncio.wait_for(told.get(), 5)
-        rest = client.rest()
 
     assert words == "the call is over, and its client cannot be asked any more"
-    assert rest == []
+    assert client.questions == []
 
 
 async def test_one_message_by_itself_cannot_be_asked_about() -> None:
     server = Server("s")
     server.add_tool(name)
-    params = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": CAN,
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    await server.handle({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
-
-    answer = await server.handle(
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "name"}}
-    )
+    await server.handle(requests.initialize())
+    answer = await server.handle(requests.tools_call("name"))
 
     assert answer is not None
     assert answer["result"]["isError"] is True
-    assert "cannot be asked on this connection" in text_of(answer)
+    assert "cannot be asked on this connection" in answer["result"]["content"][0]["text"]
+
+
+# What is wrong on purpose, as a client that does not look at the schema sends it.
+WRONG = {"action": "accept", "content": {"value": "many"}}
+
+
+def after(seconds: float, answer: Any) -> Callable[[Any], Any]:
+    """An answer that takes its time."""
+
+    async def wait(_params: Any) -> Any:
+        await asyncio.sleep(seconds)
+        return answer
+
+    return wait
 
 
 async def test_a_tool_whose_user_erred_has_its_own_time_again() -> None:
@@ -219,15 +215,9 @@ async def test_a_tool_whose_user_erred_has_its_own_time_again() -> None:
         await asyncio.Event().wait()
         return "never"
 
-    async with opened(server) as client:
-        client.call(1, "slow")
-        asked = await client.next()
-        await asyncio.sleep(0.1)
-        accept(client, asked["id"], "many")
-        accept(client, (await client.next())["id"], 3)
-        answer = await client.next()
-
-    assert text_of(answer) == "tool 'slow' took longer than 0.05 s"
+    async with opened(server, [after(0.1, WRONG), 3]) as client:
+        with pytest.raises(ToolFailed, match=r"tool 'slow' took longer than 0\.05 s$"):
+            await client.call("slow")
 
 
 async def test_the_time_of_a_user_who_errs_is_not_the_time_of_the_tool() -> None:
@@ -239,17 +229,8 @@ async def test_the_time_of_a_user_who_errs_is_not_the_time_of_the_tool() -> None
         await asyncio.sleep(0.15)
         return str(answer)
 
-    async with opened(server) as client:
-        client.call(1, "count")
-        asked = await client.next()
-        await asyncio.sleep(0.35)
-        accept(client, asked["id"], "many")
-        asked = await client.next()
-        await asyncio.sleep(0.1)
-        accept(client, asked["id"], 3)
-        answer = await client.next()
-
-    assert text_of(answer) == "Accepted(value=3)"
+    async with opened(server, [after(0.35, WRONG), after(0.1, 3)]) as client:
+        assert await client.call("count") == "Accepted(value=3)"
 
 
 async def test_an_error_about_answers_that_do_not_fit_names_the_question() -> None:
@@ -259,13 +240,9 @@ async def test_an_error_about_answers_that_do_not_fit_names_the_question() -> No
     async def count(ctx: Context) -> str:
         return str(await ctx.elicit("How many?", int))
 
-    async with opened(server) as client:
-        client.call(1, "count")
-        for _ in range(3):
-            accept(client, (await client.next())["id"], "many")
-        answer = await client.next()
-
-    assert "the client has answered 'How many?' 3 times with what does not fit" in text_of(answer)
+    async with opened(server, [WRONG] * 3) as client:
+        with pytest.raises(ToolFailed, match=r"answered 'How many\?' 3 times with what does not"):
+            await client.call("count")
 
 
 async def test_the_question_of_a_task_that_outlives_its_call_is_taken_back() -> None:
@@ -286,14 +263,10 @@ async def test_the_question_of_a_task_that_outlives_its_call_is_taken_back() -> 
         await asyncio.sleep(0.01)
         return "gone"
 
-    async with opened(server) as client:
-        client.call(1, "leave")
-        asked, moot, answer = [await client.next() for _ in range(3)]
+    async with opened(server, never) as client:
+        text = await client.call("leave")
         words = await asyncio.wait_for(told.get(), 5)
-        rest = client.rest()
 
-    assert moot["method"] == "notifications/cancelled"
-    assert moot["params"]["requestId"] == asked["id"]
-    assert text_of(answer) == "gone"
+    assert taken_back(client) == asked(client) != []
+    assert text == "gone"
     assert words == "cancelled"
-    assert rest == []

@@ -8,7 +8,7 @@ import pytest
 from tests.runtime.conftest import Serve
 from tests.runtime.process import Process, command_for, write_server
 
-from toolhaft.testing import SyncClient
+from toolhaft.testing import SyncClient, requests
 
 SOURCE = """
 @server.tool
@@ -18,16 +18,14 @@ async def order(count: int, ctx: Context) -> str:
     sure = await ctx.elicit("Sure?", bool, key="sure")
     return f"{count} {size.value} {sure.value} {number != os.getpid()}"
 """
-META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
-}
 
 
-def ask(process: Process, id_: int, **more: Any) -> dict[str, Any]:
-    params = {"name": "order", "arguments": {"count": 3}, "_meta": META, **more}
-    process.send({"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params})
-    return process.answer(id_)
+def ask(process: Process, **more: Any) -> dict[str, Any]:
+    """One round: a client of the kit would play all of them."""
+    params = {"name": "order", "arguments": {"count": 3}, **more}
+    message = requests.of("2026-07-28").request("tools/call", params)
+    process.send(message)
+    return process.answer(message["id"])
 
 
 def accepted(value: Any) -> dict[str, Any]:
@@ -39,15 +37,15 @@ def test_a_call_is_completed_by_another_process_with_the_same_secret(
 ) -> None:
     monkeypatch.setenv("TOOLHAFT_SECRET", "the-secret-of-this-host")
     first = serve(SOURCE, opened=False)
-    asked = ask(first, 1)["result"]
+    asked = ask(first)["result"]
     first.signal(signal.SIGKILL)
     second = serve(SOURCE, opened=False)
     state = asked["requestState"]
-    more = ask(second, 2, requestState=state, inputResponses={"size": accepted("large")})["result"]
+    more = ask(second, requestState=state, inputResponses={"size": accepted("large")})["result"]
     second.signal(signal.SIGKILL)
     third = serve(SOURCE, opened=False)
     state = more["requestState"]
-    done = ask(third, 3, requestState=state, inputResponses={"sure": accepted(True)})["result"]
+    done = ask(third, requestState=state, inputResponses={"sure": accepted(True)})["result"]
 
     assert list(asked["inputRequests"]) == ["size"]
     assert list(more["inputRequests"]) == ["sure"]
@@ -58,10 +56,10 @@ def test_a_process_with_another_secret_refuses_the_call(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TOOLHAFT_SECRET", raising=False)
-    asked = ask(serve(SOURCE, opened=False), 1)["result"]
+    asked = ask(serve(SOURCE, opened=False))["result"]
     second = serve(SOURCE, opened=False)
 
-    refused = ask(second, 2, requestState=asked["requestState"])
+    refused = ask(second, requestState=asked["requestState"])
 
     assert refused["error"] == {"code": -32602, "message": "invalid or expired requestState"}
 

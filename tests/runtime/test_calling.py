@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 import pytest
+from tests.asking import OLD, answer_to
 
 from toolhaft import (
     Context,
@@ -29,6 +30,7 @@ from toolhaft import (
 from toolhaft.protocol.calls import Exchange, Next, Result
 from toolhaft.run import connected
 from toolhaft.runtime.connection import Connection
+from toolhaft.testing import Client
 
 PATIENCE = 5
 FORMS = ["plain", "async", "generator", "async generator"]
@@ -46,8 +48,8 @@ ways = pytest.mark.parametrize(
 )
 
 
-class Client:
-    """A client in memory: it sees each message as it is sent."""
+class Caller:
+    """A client by hand, in memory: for the order of messages, and for those that must not come."""
 
     def __init__(self, connection: Connection, *, in_a_task: bool = False) -> None:
         self._connection = connection
@@ -124,16 +126,30 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def client_of(server: Server, *, in_a_task: bool = False) -> AsyncIterator[Client]:
-    clients: list[Client] = []
+async def caller_of(server: Server, *, in_a_task: bool = False) -> AsyncIterator[Caller]:
+    clients: list[Caller] = []
     async with connected(server, lambda frame: clients[0].heard(frame)) as connection:
-        clients.append(Client(connection, in_a_task=in_a_task))
+        clients.append(Caller(connection, in_a_task=in_a_task))
         info = {"name": "test", "version": "1"}
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
         clients[0].request("init", "initialize", params)
         await clients[0].answer("init")
         clients[0].send({"method": "notifications/initialized"})
         yield clients[0]
+
+
+async def asked(client: Client, name: str = "it", /, **given: Any) -> dict[str, Any]:
+    """The whole answer to a call."""
+    return await answer_to(client, "tools/call", name=name, arguments=given)
+
+
+async def asked_for(client: Client, kind: str) -> dict[str, Any]:
+    """The whole answer to a request for the one thing of this kind that the server has."""
+    if kind == "tool":
+        return await asked(client)
+    if kind == "resource":
+        return await answer_to(client, "resources/read", uri="it://it")
+    return await answer_to(client, "prompts/get", name="it")
 
 
 class Told:
@@ -270,9 +286,8 @@ async def test_a_function_is_given_what_its_dependency_makes(
 ) -> None:
     add(server, kind, taker(form, maker(dependency, told), told))
 
-    async with client_of(server) as client:
-        client.begin(1, kind)
-        answer = await client.answer(1)
+    async with Client(server, OLD) as client:
+        answer = await asked_for(client, kind)
 
     assert text_in(answer) == "got dependency"
     left = ["dependency left"] if "generator" in dependency else []
@@ -287,8 +302,8 @@ async def test_dependencies_work_within_every_bound(
 ) -> None:
     server.add_tool(taker(form, maker(dependency, told), told), name="it", **options)
 
-    async with client_of(server, in_a_task=True) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert text_in(answer) == "got dependency"
     left = ["dependency left"] if "generator" in dependency else []
@@ -305,8 +320,8 @@ async def test_a_dependency_may_stand_in_a_note(
     def it(value: Annotated[str, Depends(make)], more: int = 1) -> str:
         return f"{value} {more}"
 
-    async with client_of(server) as client:
-        answer = await client.ask(1, more=2)
+    async with Client(server, OLD) as client:
+        answer = await asked(client, more=2)
 
     assert text_in(answer) == "dependency 2"
 
@@ -314,8 +329,8 @@ async def test_a_dependency_may_stand_in_a_note(
 async def test_a_client_cannot_give_what_a_dependency_makes(server: Server, told: Told) -> None:
     server.add_tool(taker("plain", maker("plain", told), told), name="it")
 
-    async with client_of(server) as client:
-        answer = await client.ask(1, value="mine")
+    async with Client(server, OLD) as client:
+        answer = await asked(client, value="mine")
 
     assert "value" in failure_in(answer)
     assert told.all == []
@@ -347,8 +362,8 @@ async def test_dependencies_are_left_in_the_reverse_order_of_their_making(
     outer = dict(zip(FORMS, (plain, waits, generator, async_generator), strict=True))[outer_form]
     server.add_tool(taker(form, outer, told), name="it")
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert text_in(answer) == "got outer of inner"
     left = ["outer left"] if "generator" in dependency else []
@@ -373,9 +388,9 @@ async def test_a_dependency_that_two_ask_for_is_made_once_in_a_call(
 
     server.add_tool(taker(form, both, told), name="it")
 
-    async with client_of(server) as client:
-        first = await client.ask(1)
-        second = await client.ask(2)
+    async with Client(server, OLD) as client:
+        first = await asked(client)
+        second = await asked(client)
 
     assert text_in(first) == "got left shared, right shared, shared"
     assert text_in(second) == text_in(first)
@@ -406,7 +421,7 @@ async def test_a_dependency_sees_arguments_defaults_and_the_context(
     def it(user: str, size: int = 3, value: str = Depends(make)) -> str:
         return value
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         given = await client.ask(1, user="ann", size="5")
         left_out = await client.ask("two", user="bob")
 
@@ -422,7 +437,7 @@ async def test_a_dependency_of_a_template_sees_its_variables(server: Server) -> 
     def it(name: str, text: str = Depends(load)) -> str:
         return text
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.request(1, "resources/read", {"uri": "notes://a"})
         answer = await client.answer(1)
 
@@ -438,8 +453,8 @@ async def test_arguments_are_checked_before_any_dependency_is_made(
     async def it(n: int, value: str = Depends(make)) -> str:
         return value
 
-    async with client_of(server) as client:
-        answer = await client.ask(1, n="no number")
+    async with Client(server, OLD) as client:
+        answer = await asked(client, n="no number")
 
     assert "n" in failure_in(answer)
     assert told.all == []
@@ -475,7 +490,7 @@ async def test_calls_at_once_do_not_share_dependencies(server: Server, dependenc
         own.append(n)
         return own
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         for n in range(20):
             client.call(n, n=n)
         results = [(await client.answer(n))["result"]["structuredContent"] for n in range(20)]
@@ -494,8 +509,8 @@ async def test_a_plain_call_stays_on_one_thread(server: Server) -> None:
     def it(thread: int = Depends(dependency)) -> bool:
         return thread == threading.get_ident()
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert answer["result"]["structuredContent"] == {"result": True}
 
@@ -511,8 +526,8 @@ async def test_plain_dependencies_do_not_run_on_the_loop(server: Server, form: s
 
     server.add_tool(taker(form, dependency, lambda _: None), name="it", timeout=30)
 
-    async with client_of(server) as client:
-        await client.ask(1)
+    async with Client(server, OLD) as client:
+        await asked(client)
 
     assert len(threads) == 2
     assert threading.get_ident() not in threads
@@ -529,8 +544,8 @@ async def test_async_dependencies_run_in_the_task_of_the_tool(server: Server) ->
         await asyncio.sleep(0)
         return asyncio.current_task() is task
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert answer["result"]["structuredContent"] == {"result": True}
 
@@ -544,8 +559,8 @@ async def test_a_task_group_may_span_a_call(server: Server) -> None:
     async def it(tasks: asyncio.TaskGroup = Depends(group)) -> str:
         return await tasks.create_task(asyncio.sleep(0, "from a task"))
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert text_in(answer) == "from a task"
 
@@ -558,8 +573,8 @@ async def test_a_plain_tool_with_thread_false_stays_on_the_loop(
     def it() -> int:
         return threading.get_ident()
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert answer["result"]["structuredContent"] == {"result": threading.get_ident()}
 
@@ -572,8 +587,8 @@ async def test_what_it_depends_on_may_block_and_is_on_a_thread(server: Server) -
     def it(thread: int = Depends(dependency)) -> bool:
         return thread == threading.get_ident()
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert answer["result"]["structuredContent"] == {"result": True}
 
@@ -602,7 +617,7 @@ async def test_an_async_dependency_sets_a_variable_for_the_tool(server: Server) 
     async def looks() -> str:
         return VARIABLE.get()
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answers = [await client.ask(name, name) for name in ("waits", "plain", "looks")]
 
     assert [text_in(each) for each in answers] == ["set", "set", "unset"]
@@ -622,8 +637,8 @@ async def test_a_plain_dependency_sets_a_variable_for_a_plain_tool(server: Serve
     def looks() -> str:
         return VARIABLE.get()
 
-    async with client_of(server) as client:
-        answers = [await client.ask(1, "it"), await client.ask(2, "looks")]
+    async with Client(server, OLD) as client:
+        answers = [await asked(client, "it"), await asked(client, "looks")]
 
     assert [text_in(each) for each in answers] == ["set", "unset"]
 
@@ -642,9 +657,8 @@ async def test_clean_up_runs_when_the_function_raises(
 
     add(server, kind, taker(form, maker(dependency, told), fails))
 
-    async with client_of(server) as client:
-        client.begin(1, kind)
-        answer = await client.answer(1)
+    async with Client(server, OLD) as client:
+        answer = await asked_for(client, kind)
 
     assert "ValueError: no good" in failure_in(answer)
     left = ["dependency saw ValueError", "dependency left"] if "generator" in dependency else []
@@ -680,8 +694,8 @@ async def test_what_a_dependency_raises_is_the_answer(
 
     server.add_tool(taker(form, maker(dependency, tells), tells), name="it")
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     if isinstance(expected, int):
         assert answer["error"]["code"] == expected
@@ -704,7 +718,7 @@ async def test_whatever_is_raised_is_a_failed_call_and_no_dead_server(
     server.add_tool(function, name="it")
     server.add_tool(function, name="within", timeout=30, limit=1)
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answers = [await client.ask(name, name) for name in ("it", "within", "it", "within")]
         await client.is_alive()
 
@@ -722,8 +736,8 @@ async def test_a_dependency_that_raises_leaves_those_before_it(
 
     server.add_tool(taker(form, fails, told), name="it")
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert failure_in(answer) == "third fails"
     assert told.all == [
@@ -750,8 +764,8 @@ async def test_a_clean_up_that_raises_does_not_keep_the_others_from_theirs(
 
     server.add_tool(taker(form, plain if broken == "generator" else waits, told), name="it")
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert failure_in(answer) == "cannot clean up"
     assert told.all == ["outer made", "called", "outer saw ToolError", "outer left"]
@@ -771,8 +785,8 @@ async def test_a_dependency_may_turn_one_error_into_another(
     def it(_: None = Depends(dependency)) -> None:
         raise LookupError("gone")
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert failure_in(answer) == "translated: gone"
 
@@ -794,9 +808,9 @@ async def test_a_dependency_that_does_not_yield_once_is_a_failed_call(
     def it(n: int = Depends(waits if is_async else plain)) -> int:
         return n
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
-        await client.is_alive()
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
+        await client.ping()
 
     assert "RuntimeError" in failure_in(answer)
 
@@ -814,8 +828,8 @@ async def test_errors_of_dependencies_are_masked_and_logged(
         return "never"
 
     with caplog.at_level(logging.ERROR):
-        async with client_of(server) as client:
-            answer = await client.ask(1)
+        async with Client(server, OLD) as client:
+            answer = await asked(client)
 
     assert failure_in(answer).startswith("tool 'it' failed: ValueError (error ")
     assert "secret" not in json.dumps(answer)
@@ -850,7 +864,7 @@ async def test_clean_up_runs_when_an_async_function_is_cancelled(
     add(server, kind, it, **options)
     left = ["dependency saw CancelledError", "dependency left"]
 
-    async with client_of(server, in_a_task=in_a_task) as client:
+    async with caller_of(server, in_a_task=in_a_task) as client:
         client.begin(1, kind)
         while await told.next() != "called":
             pass
@@ -885,7 +899,7 @@ async def test_a_plain_tool_sees_that_it_is_cancelled(
             time.sleep(0.001)
         return value
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(1)
         while await told.next() != "called":
             pass
@@ -910,7 +924,7 @@ async def test_a_cancelled_async_dependency_is_stopped(server: Server, told: Tol
 
     server.add_tool(taker("plain", dependency, told), name="it")
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(1)
         while await told.next() != "begun":
             pass
@@ -937,7 +951,7 @@ async def test_clean_up_may_await_after_a_cancellation(server: Server, told: Tol
         told("called")
         await asyncio.Event().wait()
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(1)
         assert await told.next() == "called"
         client.cancel(1)
@@ -961,7 +975,7 @@ async def test_clean_up_that_raises_after_a_cancellation_is_not_answered(
         told("called")
         await asyncio.Event().wait()
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(1)
         assert await told.next() == "called"
         client.cancel(1)
@@ -987,7 +1001,7 @@ async def test_clean_up_runs_when_the_connection_ends(
         await asyncio.Event().wait()
         return value
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(1)
         while await told.next() != "called":
             pass
@@ -1027,7 +1041,7 @@ async def test_each_yield_is_progress_and_the_last_is_the_result(
 ) -> None:
     server.add_tool(counting(form, ["one", 2, "three"]), name="it", **options)
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answer = await client.ask(1, token="t")
 
     assert text_in(answer) == "three"
@@ -1043,7 +1057,7 @@ async def test_generators_report_without_a_token_to_nobody(
 ) -> None:
     add(server, kind, counting(form, ["one", "two"]))
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.begin(1, kind)
         answer = await client.answer(1)
 
@@ -1057,7 +1071,7 @@ async def test_what_a_plain_generator_returns_is_the_result(server: Server) -> N
         yield "half way"
         return 42
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.request(1, "tools/list", {})
         [listed] = (await client.answer(1))["result"]["tools"]
         answer = await client.ask(2, token=0)
@@ -1077,7 +1091,7 @@ async def test_a_generator_that_yields_nothing_gives_nothing(server: Server, for
 
     server.add_tool(nothing)
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answer = await client.ask(1, token=1)
         plain = await client.ask(2, "nothing")
 
@@ -1101,7 +1115,7 @@ async def test_a_generator_that_raises_fails_after_its_progress(server: Server, 
 
     server.add_tool(plain if form == "generator" else waits, name="it")
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answer = await client.ask(1, token=1)
 
     assert failure_in(answer) == "then it broke"
@@ -1114,7 +1128,7 @@ async def test_a_long_message_of_progress_is_clipped_and_the_result_is_not(
 ) -> None:
     server.add_tool(counting(form, ["x" * 5000]), name="it")
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answer = await client.ask(1, token=1)
 
     [(_, message)] = client.progress()
@@ -1151,7 +1165,7 @@ async def test_a_generator_that_is_cancelled_in_the_middle_cleans_up(
 
     server.add_tool(plain if form == "generator" else waits, name="it", **options)
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(1, token=1)
         while await told.next() != 3:
             pass
@@ -1180,7 +1194,7 @@ async def test_a_cancelled_async_generator_stops_at_its_await(server: Server, to
         finally:
             told("stopped")
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(1)
         assert await told.next() == "yielded"
         client.cancel(1)
@@ -1195,7 +1209,7 @@ async def test_many_generators_count_for_themselves(server: Server) -> None:
             await asyncio.sleep(0)
             yield each
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         for n in range(1, 20):
             client.call(n, n=n, token=n)
         for n in range(1, 20):
@@ -1213,10 +1227,10 @@ async def test_a_generator_without_a_context_of_its_own_may_still_have_one(serve
         yield "one"
         yield str(ctx.request_id)
 
-    async with client_of(server) as client:
-        answer = await client.ask(7)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
-    assert text_in(answer) == "7"
+    assert text_in(answer) == str(answer["id"])
 
 
 # Time limits
@@ -1241,7 +1255,7 @@ async def test_an_async_function_that_takes_too_long_is_cancelled(
 
     add(server, kind, it, timeout=seconds)
 
-    async with client_of(server, in_a_task=in_a_task) as client:
+    async with caller_of(server, in_a_task=in_a_task) as client:
         client.begin(1, kind)
         answer = await client.answer(1)
         await client.is_alive()
@@ -1279,7 +1293,7 @@ async def test_clean_up_runs_after_a_time_limit(
     function = dict(zip(FORMS, (plain, waits, generator, async_generator), strict=True))[form]
     server.add_tool(function, name="it", timeout=0.15)
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answer = await client.ask(1)
         held.set()
         # On a busy machine the time may be over before there is anything to clean up.
@@ -1303,8 +1317,8 @@ async def test_a_dependency_is_not_left_while_a_plain_function_still_uses_it(
         told("used")
         return value
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
         held.set()
         while await told.next() != "dependency left":
             pass
@@ -1325,8 +1339,8 @@ async def test_a_dependency_that_takes_too_long_is_part_of_the_time(
 
     server.add_tool(taker("plain", dependency, told), name="it", timeout=0.02)
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert failure_in(answer) == "tool 'it' took longer than 0.02 s"
     assert told.all == ["stopped"]
@@ -1345,7 +1359,7 @@ async def test_a_plain_function_sees_that_it_takes_too_long(server: Server, told
             raise
         return "late"
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answer = await client.ask(1)
         assert await told.next() == "Cancelled"
         await client.is_alive()
@@ -1360,8 +1374,8 @@ async def test_a_context_says_not_cancelled_while_there_is_time(server: Server) 
         ctx.check()
         return ctx.cancelled
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert answer["result"]["structuredContent"] == {"result": False}
 
@@ -1381,7 +1395,7 @@ async def test_what_a_plain_function_does_too_late_is_dropped(
             raise ToolError("late")
         return "late"
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answer = await client.ask(1, token=1)
         held.set()
         assert await told.next() == "late"
@@ -1405,7 +1419,7 @@ async def test_a_plain_generator_that_takes_too_long_is_closed(server: Server, t
         finally:
             told("closed")
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answer = await client.ask(1, token=1)
         count = len(client.progress())
         assert await told.next() == "closed"
@@ -1425,8 +1439,8 @@ async def test_a_timeout_error_of_the_functions_own_is_not_taken_for_ours(
 
     server.add_tool(taker(form, maker("async", lambda _: None), fails), name="it", timeout=30)
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert failure_in(answer) == "tool 'it' failed: TimeoutError: the database, not we"
 
@@ -1441,8 +1455,8 @@ async def test_a_time_limit_inside_of_the_tool_is_its_own(server: Server) -> Non
             return "caught"
         return "never"
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert text_in(answer) == "caught"
 
@@ -1460,7 +1474,7 @@ async def test_a_cancellation_before_the_time_is_over_is_not_answered(
                 await asyncio.sleep(0.4)  # until after the limit
             told("stopped")
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(1)
         assert await told.next() == "called"
         client.cancel(1)
@@ -1481,7 +1495,7 @@ async def test_a_call_in_time_is_not_disturbed_by_its_limit(server: Server) -> N
         await asyncio.sleep(0.4)
         return "undisturbed"
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call("long", "longer")
         answers = [await client.ask(n, n=n) for n in range(50)]
         longer_answer = await client.answer("long")
@@ -1499,8 +1513,8 @@ async def test_a_hanging_plain_function_does_not_hold_up_the_end(
         held.wait(PATIENCE * 4)
 
     async with asyncio.timeout(PATIENCE):
-        async with client_of(server) as client:
-            answer = await client.ask(1)
+        async with Client(server, OLD) as client:
+            answer = await asked(client)
 
     assert not held.is_set()
     assert failure_in(answer) == "tool 'it' took longer than 0.02 s"
@@ -1591,7 +1605,7 @@ async def test_never_more_than_the_limit_run_at_once(
     crowd = Crowd()
     server.add_tool(visitor(form, crowd), name="it", limit=limit)
 
-    async with client_of(server, in_a_task=in_a_task) as client:
+    async with caller_of(server, in_a_task=in_a_task) as client:
         for n in range(60):
             client.call(n, n=n)
         for n in range(60):
@@ -1617,7 +1631,7 @@ async def test_resources_and_prompts_have_limits_too(server: Server, kind: str) 
 
     add(server, kind, it, limit=2)
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         for n in range(20):
             client.begin(n, kind)
         for n in range(20):
@@ -1639,7 +1653,7 @@ async def test_a_limit_is_for_one_tool(server: Server, told: Told) -> None:
     async def other() -> str:
         return "other"
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(1, "held_up")
         await told.next()
         answer = await client.ask(2, "other")
@@ -1661,7 +1675,7 @@ async def test_dependencies_are_not_made_while_a_call_waits_in_line(
         await go_on.wait()
         return value
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(1)
         client.call(2)
         await client.is_alive()
@@ -1686,7 +1700,7 @@ async def test_a_waiting_call_that_is_cancelled_gives_up_its_place(
         await gates[n].wait()
         return n
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         for n in range(4):
             client.call(n, n=n)
         assert await told.next() == 0
@@ -1711,7 +1725,7 @@ async def test_a_call_that_is_cancelled_in_its_turn_lets_the_next_one_in(
         await asyncio.Event().wait()
         return n
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         for n in range(5):
             client.call(n, n=n)
         for n in range(5):
@@ -1732,7 +1746,7 @@ async def test_all_that_wait_and_the_one_inside_may_be_cancelled_at_once(
             await asyncio.Event().wait()
         return n
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         for n in range(10):
             client.call(n, n=n)
         await told.next()
@@ -1752,7 +1766,7 @@ async def test_waiting_in_line_takes_time_too(server: Server, told: Told) -> Non
             await asyncio.Event().wait()
         return n
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         for n in range(3):
             client.call(n, n=n)
         answers = [await client.answer(n) for n in range(3)]
@@ -1778,7 +1792,7 @@ async def test_a_plain_function_that_runs_on_counts_until_it_ends(
                 held.wait(PATIENCE)
         return n
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         client.call(0, n=0)
         assert await told.next() == 0
         if ends_by == "timeout":
@@ -1804,7 +1818,7 @@ async def test_a_call_whose_dependency_fails_lets_the_next_one_in(
     function = taker("async", maker(dependency, fails), lambda _: None)
     server.add_tool(function, name="it", limit=1)
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         answers = [await client.ask(n) for n in range(3)]
 
     assert [failure_in(each) for each in answers] == ["no"] * 3
@@ -1814,7 +1828,7 @@ async def test_a_limit_holds_over_two_connections(server: Server) -> None:
     crowd = Crowd()
     server.add_tool(visitor("async", crowd), name="it", limit=2)
 
-    async with client_of(server) as one, client_of(server) as two:
+    async with caller_of(server) as one, caller_of(server) as two:
         for n in range(30):
             one.call(n, n=n)
             two.call(n, n=n)
@@ -1835,8 +1849,8 @@ async def test_a_connection_that_ends_leaves_its_places_to_others(
             await asyncio.Event().wait()
         return n
 
-    async with client_of(server) as other:
-        async with client_of(server) as one:
+    async with caller_of(server) as other:
+        async with caller_of(server) as one:
             one.call(0, n=0)
             one.call(1, n=1)
             assert await told.next() == 0
@@ -1855,7 +1869,7 @@ def test_a_limit_holds_over_loops_on_threads(form: str) -> None:
     answers: list[str] = []
 
     async def main() -> None:
-        async with client_of(server) as client:
+        async with caller_of(server) as client:
             for n in range(20):
                 client.call(n, n=n)
             answers.extend([text_in(await client.answer(n)) for n in range(20)])
@@ -1897,7 +1911,7 @@ async def test_headers_fill_parameters_of_functions_and_dependencies(over_http: 
     ) -> str:
         return f"{tenant} {missing} {n} {ctx.headers['x-tenant']}"
 
-    async with client_of(over_http) as client:
+    async with caller_of(over_http) as client:
         client.request(1, "tools/list", {})
         [listed] = (await client.answer(1))["result"]["tools"]
         answer = await client.ask(2)
@@ -1911,8 +1925,8 @@ async def test_a_header_that_does_not_fit_is_named(over_http: Server) -> None:
     def it(n: Annotated[int, Header("X-Bad")]) -> int:
         return n
 
-    async with client_of(over_http) as client:
-        answer = await client.ask(1)
+    async with Client(over_http, OLD) as client:
+        answer = await asked(client)
 
     assert answer["error"]["code"] == -32602
     assert "X-Bad" in answer["error"]["message"]
@@ -1923,8 +1937,8 @@ async def test_a_header_may_be_a_default(over_http: Server) -> None:
     def it(n: int = Header("x-COUNT")) -> int:  # type: ignore[assignment]
         return n
 
-    async with client_of(over_http) as client:
-        answer = await client.ask(1)
+    async with Client(over_http, OLD) as client:
+        answer = await asked(client)
 
     assert answer["result"]["structuredContent"] == {"result": 5}
 
@@ -1936,9 +1950,8 @@ async def test_a_header_that_is_needed_and_not_there_is_named(server: Server, ki
 
     add(server, kind, it)
 
-    async with client_of(server) as client:
-        client.begin(1, kind)
-        answer = await client.answer(1)
+    async with Client(server, OLD) as client:
+        answer = await asked_for(client, kind)
 
     assert answer["error"]["code"] == -32602
     assert "X-Tenant" in answer["error"]["message"]
@@ -1949,8 +1962,8 @@ async def test_without_http_there_are_no_headers(server: Server) -> None:
     def it(ctx: Context, tenant: Annotated[str | None, Header("X-Tenant")] = None) -> str:
         return f"{dict(ctx.headers)} {tenant}"
 
-    async with client_of(server) as client:
-        answer = await client.ask(1)
+    async with Client(server, OLD) as client:
+        answer = await asked(client)
 
     assert text_in(answer) == "{} None"
 
@@ -1979,7 +1992,7 @@ async def test_limits_time_limits_and_generators_under_a_storm_of_cancellations(
                 await asyncio.sleep(0)
                 yield each
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         for n in range(200):
             client.call(n, n=n, token=n)
             if n % 3 == 0:
@@ -2005,7 +2018,7 @@ async def test_progress_of_a_call_only_ever_increases(server: Server) -> None:
             await ctx.progress(done)
         return "done"
 
-    async with client_of(server) as client:
+    async with caller_of(server) as client:
         await client.ask(1, token=1)
 
     counts = [count for count, _ in client.progress()]
@@ -2020,9 +2033,9 @@ async def test_results_are_limited_on_the_longer_way_too() -> None:
     async def it(n: int) -> str:
         return "x" * n
 
-    async with client_of(server) as client:
-        small = await client.ask(1, n=10)
-        large = await client.ask(2, n=2000)
+    async with Client(server, OLD) as client:
+        small = await asked(client, n=10)
+        large = await asked(client, n=2000)
 
     assert text_in(small) == "x" * 10
     assert "x" * 100 not in failure_in(large)

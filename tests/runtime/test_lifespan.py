@@ -6,12 +6,13 @@ import logging
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.asking import handled
 
-from toolhaft import Context, Server
+from toolhaft import Context, McpError, Server
 from toolhaft.runtime.lifespan import Lifespan
+from toolhaft.testing import Client, assert_error
 
 PATIENCE = 5
-TOOL = {"name": "look", "arguments": {}}
 
 
 class Story:
@@ -160,50 +161,29 @@ def _server(lifespan: object) -> Server:
     return server
 
 
-META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-
-
 async def test_a_tool_finds_the_value() -> None:
-    server = _server(Story().open)
-    params = {**TOOL, "_meta": META}
-
-    answer = await server.handle(
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    )
-
-    assert answer is not None
-    assert answer["result"]["content"] == [{"type": "text", "text": "value"}]
+    async with Client(_server(Story().open)) as client:
+        assert await client.call("look") == "value"
 
 
 async def test_lists_are_answered_before_it_is_entered() -> None:
     story = Story()
     story.gate.clear()
     server = _server(story.open)
-    listing = asyncio.create_task(
-        server.handle(
-            {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": META}}
-        )
-    )
+    listing = asyncio.create_task(handled(server, "tools/list"))
     # The answer is there; only the end of the connection has to wait for the lifespan.
     await asyncio.sleep(0)
     story.gate.set()
 
     answer = await asyncio.wait_for(listing, PATIENCE)
 
-    assert answer is not None
     assert answer["result"]["tools"][0]["name"] == "look"
 
 
 async def test_no_tool_runs_without_its_lifespan(caplog: pytest.LogCaptureFixture) -> None:
-    server = _server(broken)
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**TOOL, "_meta": META}}
+    async with Client(_server(broken)) as client:
+        with caplog.at_level(logging.CRITICAL), pytest.raises(McpError) as refused:
+            await client.call("look")
 
-    with caplog.at_level(logging.CRITICAL):
-        answer = await server.handle(call)
-
-    assert answer is not None
-    assert answer["error"]["code"] == -32603
-    assert "no database" not in str(answer)
+    assert_error(refused.value, -32603)
+    assert "no database" not in str(refused.value)

@@ -9,14 +9,11 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import pytest
+from tests.asking import NEW, handled
 
-from toolhaft import Accepted, Context, Depends, Elicit, Server
+from toolhaft import Accepted, Context, Depends, Elicit, McpError, Server
 from toolhaft.protocol.calls import Exchange, Next, Result
-
-META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}, "sampling": {}, "roots": {}},
-}
+from toolhaft.testing import Client, assert_error, requests
 
 
 def accepted(value: Any) -> dict[str, Any]:
@@ -24,30 +21,26 @@ def accepted(value: Any) -> dict[str, Any]:
 
 
 async def ask(server: Server, name: str = "tool", **more: Any) -> dict[str, Any]:
-    """One round: the result, or the error."""
-    params = {"name": name, "_meta": META, **more}
-    answer = await server.handle(
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    )
-    assert answer is not None
+    """One round, by hand: the result, or the error."""
+    answer = await handled(server, "tools/call", name=name, **more)
     result: dict[str, Any] = answer.get("result") or answer["error"]
     return result
 
 
 async def play(server: Server, name: str = "tool", **answers: Any) -> tuple[list[list[str]], Any]:
-    """All rounds: the keys that were asked in each, and the text of the result."""
-    rounds: list[list[str]] = []
-    result = await ask(server, name)
-    while result.get("resultType") == "input_required":
-        keys = list(result["inputRequests"])
-        rounds.append(keys)
-        responses = {
-            key: accepted(answers.get(key, request["params"]["message"]))
-            for key, request in result["inputRequests"].items()
-        }
-        state = result["requestState"]
-        result = await ask(server, name, inputResponses=responses, requestState=state)
-    return rounds, result["content"][0]["text"] if "content" in result else result
+    """All rounds: the keys that were asked in each, and the text of the result. A question is
+    answered with what it says, if there is nothing else for it."""
+
+    def answer(_method: str, params: dict[str, Any]) -> Any:
+        return answers.get(params["message"], params["message"])
+
+    async with Client(server, NEW, answers=answer) as client:
+        try:
+            ended: Any = (await client.call_raw(name)).text
+        except McpError as error:
+            ended = error
+    results = [message.get("result", {}) for message in client.wire.received]
+    return [list(each["inputRequests"]) for each in results if "inputRequests" in each], ended
 
 
 def value(answer: Any) -> str:
@@ -192,7 +185,7 @@ async def test_middleware_and_bounds_make_no_difference(bounds: Any, layers: int
             told.append("caught")
             raise
         finally:
-            told.append("left")
+            told.append(exchange.method)
 
     server = Server("s", middleware=[layer] * layers)
 
@@ -206,7 +199,8 @@ async def test_middleware_and_bounds_make_no_difference(bounds: Any, layers: int
 
     assert await play(server) == ([["a"]], "A")
     assert await play(server, "plain") == ([["a"]], "A")
-    assert told == ["left"] * 4 * layers
+    assert "caught" not in told
+    assert told.count("tools/call") == 4 * layers
 
 
 async def test_a_tool_that_catches_everything_asks_all_the_same() -> None:
@@ -410,7 +404,7 @@ async def test_what_is_answered_is_the_same_for_many_calls_at_once() -> None:
     server = Server("s")
     server.add_tool(gathered, name="tool")
 
-    played = await asyncio.gather(*(play(server, a=f"{n}", b=f"-{n}") for n in range(20)))
+    played = await asyncio.gather(*(play(server, A=f"{n}", B=f"-{n}") for n in range(20)))
 
     assert [text for _, text in played] == [f"{n} -{n}" for n in range(20)]
 
@@ -423,10 +417,9 @@ async def test_an_answer_that_is_too_large_to_remember_is_an_error() -> None:
         await ctx.elicit("A", str, key="a")
         return value(await ctx.elicit("B", str, key="b"))
 
-    _, error = await play(server, a="x" * 70000)
+    _, error = await play(server, A="x" * 70000)
 
-    assert error["code"] == -32603
-    assert "do not fit into 65536 bytes" in error["message"]
+    assert_error(error, -32603, "do not fit into 65536 bytes")
 
 
 async def test_completion_and_lists_never_ask() -> None:
@@ -438,11 +431,8 @@ async def test_completion_and_lists_never_ask() -> None:
     server = Server("s", middleware=[layer])
     server.add_tool(gathered)
 
-    answer = await server.handle(
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": META}}
-    )
+    answer = await handled(server, "tools/list")
 
-    assert answer is not None
     assert answer["error"] == {"code": -32603, "message": "tools/list cannot ask its client"}
 
 
@@ -480,5 +470,7 @@ async def test_arguments_that_are_hard_to_write_make_no_difference(number: float
 
 
 def _call(arguments: Any, **more: Any) -> str:
-    params = {"name": "tool", "arguments": arguments, "_meta": META, **more}
-    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    # By the standard library: there are integers that no others can write.
+    message = requests.of(NEW).request("tools/call", {"name": "tool", **more})
+    message["params"]["arguments"] = arguments
+    return json.dumps(message)

@@ -75,6 +75,30 @@ def test_an_unknown_revision_or_option_is_refused(server: Server) -> None:
         Client(server, patience=3)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (lambda: Client("shop.py"), "a Client is of a Server, not of str; there are Client.stdio"),
+        (lambda: SyncClient(make), "a Client is of a Server, not of function; there are"),
+        (lambda: Client.asgi(make()), r"Server is no ASGI application; .* is server\.asgi\(\)"),
+        (lambda: Client(make(), answers={1, 2}), "answers is a set; give a mapping, a list or"),
+        (lambda: Client(make(), timeout=0), "timeout=0 must be above 0 seconds"),
+    ],
+    ids=["target", "function", "server", "set", "timeout"],
+)
+def test_what_a_client_cannot_be_made_of_is_told(wrong: Any, told: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=told):
+        wrong()
+
+
+async def test_what_cannot_be_sent_is_told(server: Server) -> None:
+    async with Client(server) as client:
+        with pytest.raises(TypeError, match=r"tools/call: the params .* are no JSON: Encoding"):
+            await client.call("words", text=object())
+        with pytest.raises(TypeError, match=r"raw sends a dict, a list, a text or bytes .*not int"):
+            await client.raw(5)  # type: ignore[arg-type]
+
+
 async def test_an_unknown_revision_is_refused(server: Server) -> None:
     with pytest.raises(ValueError, match="no such revision: '1999'; there are 2026-07-28"):
         async with Client(server, "1999"):

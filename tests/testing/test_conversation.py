@@ -114,14 +114,6 @@ async def test_what_only_has_an_id_gets_its_error(revision: str) -> None:
     assert none is None
 
 
-async def test_a_batch_gets_all_of_its_responses() -> None:
-    batch = [{"jsonrpc": "2.0", "id": id_, "method": "ping"} for id_ in ("a", "b")]
-    async with Client(adding(), "2025-03-26", timeout=5) as client:
-        responses = await client.raw(json.dumps(batch))
-
-    assert sorted(each["id"] for each in responses) == ["a", "b"]
-
-
 def reporting() -> Server:
     server = Server("reporting", version="1")
 

@@ -26,11 +26,13 @@ def whole(writer: asyncio.StreamWriter, message: Any, status: str = "200 OK") ->
     writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
 
-def session(writer: asyncio.StreamWriter, verb: str, message: Json) -> None:
+def session(
+    writer: asyncio.StreamWriter, verb: str, message: Json, revision: str = "2025-11-25"
+) -> None:
     """What every session has: a beginning and an end."""
     if message.get("method") == "initialize":
         info = {"name": "few lines", "version": "1"}
-        result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info}
+        result = {"protocolVersion": revision, "capabilities": {}, "serverInfo": info}
         whole(writer, {"jsonrpc": "2.0", "id": message["id"], "result": result})
     else:
         whole(writer, None, "200 OK" if verb == "DELETE" else "202 Accepted")

@@ -1,5 +1,6 @@
 """The pytest plugin: in the three ways to run async tests, and in none. Rows: E-65."""
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -192,7 +193,8 @@ def test_a_test_that_fails_fails_and_closes_its_client(pytester: pytest.Pytester
     result.stdout.fnmatch_lines(["*UnusedAnswers: nobody has asked for the answers to 'Which*"])
 
 
-def test_a_server_can_be_named(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("target", ["shop.py", "python shop.py", "my shop.py:server"])
+def test_a_server_can_be_named(pytester: pytest.Pytester, target: str) -> None:
     pytester.makepyfile(
         shop="""
         from toolhaft import Context, Server
@@ -211,10 +213,16 @@ def test_a_server_can_be_named(pytester: pytest.Pytester) -> None:
         """,
         test_plain=PLAIN,
     )
+    shutil.copy(pytester.path / "shop.py", pytester.path / "my shop.py")
 
-    run(pytester, "--toolhaft", "shop.py").assert_outcomes(passed=4)
-    run(pytester, "--toolhaft", "python shop.py").assert_outcomes(passed=4)
+    run(pytester, "--toolhaft", target).assert_outcomes(passed=4)
+
+
+def test_a_server_that_is_not_there_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_plain=PLAIN)
+
     gone = run(pytester, "--toolhaft", "http://127.0.0.1:9/mcp")
+
     gone.assert_outcomes(errors=4)
     gone.stdout.fnmatch_lines(["*ServerGone: nothing listens at http://127.0.0.1:9/mcp*"])
 
@@ -253,6 +261,25 @@ def test_without_a_server_the_test_says_what_to_do(pytester: pytest.Pytester) ->
     result.stdout.fnmatch_lines(["mcp_client has no server: make a fixture `server` that *"])
 
 
+def test_an_async_fixture_is_told_to_make_its_own_client(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        SERVER
+        + """
+    @pytest.fixture
+    async def filled(mcp_client):
+        return await mcp_client.call("add", a=1, b=2)
+"""
+    )
+    pytester.makepyfile("async def test_it(mcp_client, filled): pass")
+
+    result = run(pytester, *SET_UPS["pytest-asyncio, auto"][0])
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["*mcp_client is not open here: * a fixture that needs a client makes its own: async with*"]
+    )
+
+
 def test_what_is_wrong_with_the_own_fixture_is_shown(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """
@@ -288,6 +315,31 @@ def test_an_unknown_era_is_refused(pytester: pytest.Pytester, eras: str, told: s
 
     assert result.ret != 0
     assert told in result.stdout.str() + result.stderr.str()
+
+
+def test_the_option_of_pytest_writes_the_file(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from toolhaft import Server
+        from toolhaft.testing import assert_contract
+
+        def test_contract():
+            server = Server("s")
+            server.add_tool(lambda: None, name=NAME)
+            assert_contract(server, "s.lock")
+
+        NAME = "one"
+        """
+    )
+    file = next(pytester.path.glob("test_*.py"))
+    run(pytester).assert_outcomes(passed=1)
+    file.write_text(file.read_text().replace('"one"', '"another"'))
+
+    failed = run(pytester)
+    failed.assert_outcomes(failed=1)
+    failed.stdout.fnmatch_lines(["*tool one: is gone*"])
+    run(pytester, "--update-contract").assert_outcomes(passed=1)
+    run(pytester).assert_outcomes(passed=1)
 
 
 def test_other_suites_do_not_load_the_package(pytester: pytest.Pytester) -> None:

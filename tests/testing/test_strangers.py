@@ -9,7 +9,8 @@ from toolhaft import McpError
 from toolhaft.testing import Client, ToolFailed, assert_resource
 
 SHOPS = Path(__file__).parent / "shops"
-REVISIONS = ["2026-07-28", "2025-11-25", "2025-06-18"]
+# Who names none agrees with all of these on the newest.
+REVISIONS = ["2025-11-25", "2025-06-18"]
 
 every_shop = pytest.mark.parametrize("shop", ["ours", "of_mcp", "of_fastmcp"])
 # Those that can ask in both eras.

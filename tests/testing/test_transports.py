@@ -344,6 +344,29 @@ async def test_a_process_has_a_folder_and_variables(tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
+async def test_a_file_is_no_command(tmp_path: Path) -> None:
+    with pytest.raises(ServerGone, match=r"shop\.py cannot be started: .*; try: toolhaft run shop"):
+        async with Client.stdio("shop.py", cwd=tmp_path):
+            pass
+
+
+@pytest.mark.parametrize(("end", "status"), [("", 0), ("raise SystemExit(3)", 3)])
+async def test_the_status_of_a_process_is_known_at_its_end(
+    tmp_path: Path, end: str, status: int
+) -> None:
+    source = f"""
+        from toolhaft import Server
+        Server("s").run()
+        {end}
+    """
+    async with Client.stdio(script(tmp_path, source)) as client:
+        during = client.exit_status
+    async with Client(Server("s")) as other:
+        pass
+
+    assert (during, client.exit_status, other.exit_status) == (None, status, None)
+
+
 def test_a_plain_function_can_start_a_process() -> None:
     with SyncClient.stdio(["toolhaft", "run", "examples/demo.py"], cwd=ROOT) as client:
         assert client.revision == "2026-07-28"

@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
+from ..client.failures import BadAnswer
 from ..errors import McpError
 from .checking.calling import called, lifespan
 from .checking.findings import LEVELS, Finding, at_least, counted
 from .checking.rules import reviewed, tokens
-from .checking.serving import Broken, listed_after_handshake, listed_without_handshake, served
+from .checking.serving import listed_after_handshake, listed_without_handshake, served
 from .checking.starting import Start, start, started
 from .rendering import as_json
 
@@ -61,7 +62,7 @@ async def _review(options: argparse.Namespace, begin: Start) -> dict[str, Any]:
                 found += await called(client, listing)
             found += reviewed(listing, before)
             found += started(begin, client.first_answer)
-        except (Broken, McpError, KeyError, TypeError) as error:
+        except (BadAnswer, McpError) as error:
             words = str(error.message if isinstance(error, McpError) else error)
             advice = "see stderr of toolhaft run"
             found.append(Finding("error", "protocol", "server", words, advice))

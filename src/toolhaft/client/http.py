@@ -119,7 +119,7 @@ class Http:
             if "mcp-session-id" in response.headers:
                 self._session = response.headers["mcp-session-id"]
             if response.headers.get("content-type", "").startswith(_STREAM):
-                is_answered = await self._hear_answer(response, place)
+                is_answered = await self._hear_answer(response, place, _requests_in(message))
             else:
                 await self._hear_whole(response, id_)
                 is_answered = True
@@ -128,6 +128,9 @@ class Http:
 
     async def _hear_whole(self, response: Response, id_: Any) -> None:
         body, name = await response.read(), self._exchanges.name
+        if response.status == 200 and _responses_in(body):
+            self._take(body)
+            return
         answer = _message(body)
         error = as_object((answer or {}).get("error"))  # that of OAuth is a word
         if answer is not None and response.status != _UNKNOWN and (response.status < 400 or error):
@@ -146,11 +149,15 @@ class Http:
         elif id_ is not None:
             raise BadAnswer(f"{name} answers a request with nothing")
 
-    async def _hear_answer(self, response: Response, place: "_Place") -> bool:
-        """Hear a stream up to its answer; False if it ends before."""
+    async def _hear_answer(self, response: Response, place: "_Place", answers: int = 1) -> bool:
+        """Hear a stream up to its last answer; False if it ends before."""
         async for data in self._messages(response, place):
             message = self._take(data)
-            if message is not None and "method" not in message:
+            if message is not None:
+                answers -= "method" not in message
+            else:
+                answers -= _responses_in(data)
+            if answers <= 0:
                 return True
         return False
 
@@ -234,6 +241,23 @@ class _Place(Struct):
 
     id: str | None = None
     seconds: float = _SECONDS_TO_COME_BACK
+
+
+def _requests_in(message: Any) -> int:
+    """How many answers a message gets; one at least, if only that it is none."""
+    parts = [as_object(each) or {} for each in as_list(message) or []]
+    return max(1, sum("method" in each and "id" in each for each in parts))
+
+
+def _responses_in(body: bytes) -> int:
+    """How many answers travel as one array; 0 if it is none."""
+    if not body.lstrip().startswith(b"["):
+        return 0
+    try:
+        parts = as_list(parsed(body)) or []
+    except ValueError:
+        return 0
+    return sum("method" not in (as_object(each) or {}) for each in parts)
 
 
 def _message(body: bytes) -> Json | None:

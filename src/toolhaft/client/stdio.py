@@ -47,6 +47,11 @@ class Child:
     def said(self) -> str:
         return "" if self._pipes is None else self._pipes.stderr.decode("utf-8", "replace")
 
+    @property
+    def status(self) -> int | None:
+        """With which it has ended, if it has."""
+        return None if self._pipes is None else self._pipes.status
+
     async def open(self, hear: Hear, lost: Lost) -> None:
         loop = asyncio.get_running_loop()
         try:
@@ -57,7 +62,9 @@ class Child:
                 cwd=self._cwd,
             )
         except OSError as error:
-            raise ServerGone(f"{shlex.join(self._argv)} cannot be started: {error}") from error
+            hint = f"; try: toolhaft run {self._argv[0]}" if self._argv[0].endswith(".py") else ""
+            words = f"{shlex.join(self._argv)} cannot be started: {error}{hint}"
+            raise ServerGone(words) from error
 
     async def send(self, frame: bytes, message: Any) -> None:
         assert self._process is not None, "it is opened first"
@@ -108,7 +115,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._name = name
         self._line = bytearray()
         self._open = {1, 2}
-        self._status: int | None = None
+        self.status: int | None = None
         self.stderr = bytearray()
         loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[None] = loop.create_future()
@@ -134,7 +141,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._look()
 
     def process_exited(self) -> None:
-        self._status = self._process.get_returncode()
+        self.status = self._process.get_returncode()
         if not self.exited.done():
             self.exited.set_result(None)
         self._look()
@@ -149,10 +156,8 @@ class _Pipes(asyncio.SubprocessProtocol):
         """When it has ended and everything is read, nobody needs to wait any longer."""
         if self._open or self.drained.done():
             return
-        if self._status is not None:
+        if self.status is not None:
             self.drained.set_result(None)
             said = self.stderr.decode("utf-8", "replace").strip()
             told = f"; on stderr:\n{said}" if said else ", and said nothing on stderr"
-            self._lost(
-                None, ServerGone(f"{self._name} ended with exit status {self._status}{told}")
-            )
+            self._lost(None, ServerGone(f"{self._name} ended with exit status {self.status}{told}"))

@@ -33,7 +33,7 @@ class Waiting:
         # first that has no id either, else for the first that has.
         self._raw: list[Answer] = []
         self._raw_with_id: list[Answer] = []
-        self._batches: list[tuple[set[Any], Answer]] = []
+        self._batches: list[_Batch] = []
         self._watching: list[Answer] = []
 
     @contextmanager
@@ -59,9 +59,12 @@ class Waiting:
                 yield answer
             return
         answer = asyncio.get_running_loop().create_future()
-        parts = [as_object(each) or {} for each in as_list(message) or []]
-        batch = ({key_of(each["id"]) for each in parts if "id" in each}, answer)
-        with _among(self._raw, answer), _among(self._batches, batch):
+        parts = as_list(message)
+        if parts is None:
+            with _among(self._raw, answer):
+                yield answer
+            return
+        with _among(self._raw, answer), _among(self._batches, _Batch(parts, answer)):
             yield answer
 
     @contextmanager
@@ -74,6 +77,8 @@ class Waiting:
     def take(self, response: Json) -> None:
         """Give a response to who waits for it. One that comes too late is nobody's."""
         found = self._named.get(key_of(response.get("id")))
+        if found is None and any(batch.took(response) for batch in self._batches):
+            return
         if found is None and response.get("id") is None:
             pending = (each for each in [*self._raw, *self._raw_with_id] if not each.done())
             found = next(pending, None)
@@ -82,12 +87,7 @@ class Waiting:
 
     def take_batch(self, messages: list[Any]) -> bool:
         """Give the responses to a batch to who has sent it; False if nobody has."""
-        ids = {key_of((as_object(each) or {}).get("id")) for each in messages}
-        for wanted, answer in self._batches:
-            if ids & wanted and not answer.done():
-                answer.set_result(messages)
-                return True
-        return False
+        return any(batch.took_all(messages) for batch in self._batches)
 
     def lose(self, id_: Any, error: Exception) -> None:
         """No answer will come to one request."""
@@ -96,6 +96,37 @@ class Waiting:
     def lose_all(self, error: Exception) -> None:
         """No answer will come to any."""
         _break([*self._named.values(), *self._raw, *self._watching], error)
+
+
+class _Batch:
+    """Requests that were sent together; they may be answered together, or one by one."""
+
+    def __init__(self, parts: list[Any], answer: Answer) -> None:
+        sent = [as_object(each) or {} for each in parts]
+        self._open = {key_of(each["id"]) for each in sent if "method" in each and "id" in each}
+        self._responses: list[Any] = []
+        self._answer = answer
+
+    def took(self, response: Json) -> bool:
+        """Is this one of the answers?"""
+        key = key_of(response.get("id"))
+        if key not in self._open or self._answer.done():
+            return False
+        self._open.remove(key)
+        self._responses.append(response)
+        if not self._open:
+            self._answer.set_result(self._responses)
+        return True
+
+    def took_all(self, messages: list[Any]) -> bool:
+        """Are these the answers? What cannot be read is answered without an id."""
+        responses = [each for each in messages if "method" not in (as_object(each) or {})]
+        ids = [(as_object(each) or {}).get("id") for each in responses]
+        is_own = any(id_ is None or key_of(id_) in self._open for id_ in ids)
+        if not is_own or self._answer.done():
+            return False
+        self._answer.set_result(responses)
+        return True
 
 
 @contextmanager

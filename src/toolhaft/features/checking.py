@@ -4,6 +4,7 @@ Most calls fit, and most schemas are ours. So whoever only serves does not wait 
 start.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Protocol
 
@@ -19,16 +20,27 @@ def problems(
     refused: bool = False,
 ) -> list[str]:
     """What is wrong with a value, one line each (`schema/checker.py`)."""
+    return _problems()(value, schema, lenient=lenient, where=where, refused=refused)
+
+
+# Kept, for an import that has nothing to do takes as long as a look at two arguments.
+@cache
+def _problems() -> Callable[..., list[str]]:
     from ..schema.checker import problems  # noqa: PLC0415
 
-    return problems(value, schema, lenient=lenient, where=where, refused=refused)
+    return problems
 
 
 def unpacked(value: Any, schema: Schema, root: Schema) -> Any:
     """A value with JSON instead of strings that hold it (`schema/jsonvalues.py`)."""
+    return _unpacked()(value, schema, root)
+
+
+@cache
+def _unpacked() -> Callable[[Any, Schema, Schema], Any]:
     from ..schema.jsonvalues import unpacked  # noqa: PLC0415
 
-    return unpacked(value, schema, root)
+    return unpacked
 
 
 def check_schema(schema: object, what: str, *, root_object: bool = True) -> Schema:

@@ -3,7 +3,9 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from .asking import InputRequired
@@ -86,7 +88,7 @@ def _takes_context(signature: inspect.Signature, parameters: tuple[str, ...]) ->
     )
 
 
-class Own(NamedTuple):
+class Own(Struct, frozen=True):
     """The method that is marked, or what stands in its place, and what it is called with."""
 
     callee: Callee

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
-from ..jsonrpc import encode
+from ..envelope import encode
 from ..protocol.handshake import Session
 
 T = TypeVar("T")

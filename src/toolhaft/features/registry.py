@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
+from ..envelope import encode
 from ..errors import InvalidParams, MethodNotFound, shown
-from ..jsonrpc import encode
 from ..patterns import pattern
 from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.lowering import lowered
@@ -80,7 +80,8 @@ class Registry(Generic[T]):
         self.vet = vet
         # Shared by the registries of a server, so that what is added together appears together.
         self._lock: Any = threading.RLock() if lock is None else lock
-        self._items: dict[str, Slot[T]] = {}
+        # Those that clients see, in their order.
+        self.seen: dict[str, Slot[T]] = {}
         # Those that are disabled, here or where they are from: nobody sees them, but their names
         # are taken.
         self._hidden: dict[str, Slot[T]] = {}
@@ -95,11 +96,11 @@ class Registry(Generic[T]):
         self._version = 0
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self.seen)
 
     def __bool__(self) -> bool:
         """Is there anything that could be listed, now or when it is enabled again?"""
-        return bool(self._items or self._hidden or self.is_evaluated)
+        return bool(self.seen or self._hidden or self.is_evaluated)
 
     @property
     def is_evaluated(self) -> bool:
@@ -107,11 +108,11 @@ class Registry(Generic[T]):
         return any(source.active for source in self.sources)
 
     def __iter__(self) -> Iterator[T]:
-        return iter([slot.item for slot in list(self._items.values())])
+        return iter([slot.item for slot in list(self.seen.values())])
 
     def get(self, name: str) -> T | None:
         """The thing of this name."""
-        found = self._items.get(name)
+        found = self.seen.get(name)
         return None if found is None else found.item
 
     def add(self, name: str, item: T, *, replace: bool = False) -> int:
@@ -163,7 +164,7 @@ class Registry(Generic[T]):
 
     def _place(self, name: str, slot: Slot[T]) -> None:
         """Have it among those that are seen, or among the others. Called with the lock held."""
-        seen, hidden = self._items, self._hidden
+        seen, hidden = self.seen, self._hidden
         slots, others = (seen, hidden) if slot.is_seen else (hidden, seen)
         slots[name] = slot
         if others.pop(name, None) is not None and slot.is_seen:
@@ -172,16 +173,16 @@ class Registry(Generic[T]):
 
     def found(self, name: str) -> Slot[T] | None:
         """The place of what has this name, whether clients see it or not."""
-        return self._items.get(name) or self._hidden.get(name)
+        return self.seen.get(name) or self._hidden.get(name)
 
     def names(self) -> list[str]:
         """All names, also of what is disabled."""
         with self._lock:
-            return sorted([*self._items, *self._hidden], key=lambda name: self._slot(name).ordinal)
+            return sorted([*self.seen, *self._hidden], key=lambda name: self._slot(name).ordinal)
 
     def some_names(self) -> str:
         """The first few names, for a message to somebody who knows none of them."""
-        names = list(self._items)
+        names = list(self.seen)
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         return ", ".join(names[:_NAMED]) + more
 
@@ -212,7 +213,7 @@ class Registry(Generic[T]):
         """
         with self._lock:
             slot = self._slot(name, tenure)
-            self._place(name, slot._replace(item=alter(slot.item)))
+            self._place(name, structs.replace(slot, item=alter(slot.item)))
         self._changed()
 
     def hide(self, name: str, tenure: int) -> None:
@@ -225,7 +226,7 @@ class Registry(Generic[T]):
             slot = self._slot(name, tenure)
             if slot.is_disabled:
                 return
-            self._place(name, slot._replace(is_disabled=True))
+            self._place(name, structs.replace(slot, is_disabled=True))
         self._changed()
 
     def show(self, name: str, tenure: int) -> None:
@@ -238,7 +239,7 @@ class Registry(Generic[T]):
             slot = self._slot(name, tenure)
             if not slot.is_disabled:
                 return
-            self._place(name, slot._replace(is_disabled=False))
+            self._place(name, structs.replace(slot, is_disabled=False))
         self._changed()
 
     def remove(self, name: str, tenure: int | None = None) -> None:
@@ -254,7 +255,7 @@ class Registry(Generic[T]):
                     f"the {self._what} {name!r} is of an included server; remove it there, or "
                     "disable it here"
                 )
-            self._items.pop(name, None)
+            self.seen.pop(name, None)
             self._hidden.pop(name, None)
             self._altered(name)
         self._changed()
@@ -299,7 +300,7 @@ class Registry(Generic[T]):
         return found
 
     def _sort(self) -> None:
-        self._items = dict(sorted(self._items.items(), key=lambda entry: entry[1].ordinal))
+        self.seen = dict(sorted(self.seen.items(), key=lambda entry: entry[1].ordinal))
 
     def page(self, call: Exchange, build: Callable[[list[T], Revision], PagedResult]) -> Outcome:
         """One page of the list, encoded for the caller, and kept until something changes."""
@@ -356,7 +357,7 @@ class Registry(Generic[T]):
         for source in self.sources:
             if source.active:
                 for name, item in (await source.list(exchange)).items():
-                    if name not in self._items and name not in self._hidden:
+                    if name not in self.seen and name not in self._hidden:
                         found.setdefault(name, item)
         return found
 
@@ -368,18 +369,18 @@ class Registry(Generic[T]):
                 self._ordinal += 1
                 self._tenure += 1
                 slot = Slot(self._ordinal, self._tenure, item)
-            self._place(name, slot._replace(item=item, is_withheld=is_withheld))
+            self._place(name, structs.replace(slot, item=item, is_withheld=is_withheld))
 
     def forgo(self, name: str) -> None:
         """Give back what was taken over, and is there no more."""
         with self._lock:
-            self._items.pop(name, None)
+            self.seen.pop(name, None)
             self._hidden.pop(name, None)
             self._altered(name)
 
     def is_taken(self, name: str) -> bool:
         """Is there anything of this name?"""
-        return name in self._items or name in self._hidden
+        return name in self.seen or name in self._hidden
 
     def forget_pages(self) -> None:
         """Lists are other ones now."""
@@ -395,7 +396,7 @@ class Registry(Generic[T]):
 
     def _slice(self, cursor: str | None) -> tuple[list[T], str | None]:
         with self._lock:  # so that what is added together is seen together
-            entries = list(self._items.values())
+            entries = list(self.seen.values())
         if cursor is not None:
             last, _ = self._read_cursor(cursor)
             entries = [entry for entry in entries if entry.ordinal > last]

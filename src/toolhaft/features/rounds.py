@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
-from ..jsonrpc import encode, is_null
+from ..envelope import encode, is_null
 from ..protocol.calls import Exchange
 from ..protocol.journal import Asked as Kept
 from ..protocol.journal import Journal

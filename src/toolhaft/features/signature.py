@@ -17,18 +17,21 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import asdict
 
+from ..envelope import is_null
 from ..errors import InvalidParams, ParseError, clipped
-from ..jsonrpc import is_null
 from ..schema.derived import Schema, object_schema, schema_of
 from ..schema.fields import MISSING
 from ..schema.kinds import (
     Kind,
+    Objection,
     convert,
     decoder_of,
     in_words,
     is_plain,
     kind_of,
+    objection,
     put_defaults,
+    worded,
     write_hook,
 )
 from .asking import InputRequired
@@ -259,19 +262,20 @@ class Signature:
     def _look_again(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Read each argument by itself; models and forms like to send JSON in strings."""
         arguments: dict[str, Any] = {}
-        # In words: an error that is kept by what it knows of would keep the whole message alive.
-        wrong = {name: [": unknown argument"] for name in self._unknown(given)}
+        wrong: dict[str, Objection] = dict.fromkeys(
+            self._unknown(given), (("", "unknown argument"),)
+        )
         for parameter in self.parameters:
             name = parameter.name
             try:
                 if name in given:
                     arguments[name] = self._read(name, given[name])
                 elif parameter.required:
-                    wrong[name] = [": missing"]
+                    wrong[name] = (("", "missing"),)
                 else:
                     arguments[name] = made(parameter)
             except msgspec.ValidationError as error:
-                wrong[name] = in_words(error)
+                wrong[name] = objection(error)
         if wrong:
             raise BadArguments(self._explained(dict(given), wrong))
         self._finish(arguments, given)
@@ -293,14 +297,14 @@ class Signature:
                 raise
             return convert(inside, kind, strict=False)
 
-    def _explained(self, given: dict[str, Any], wrong: Mapping[str, list[str]]) -> list[str]:
+    def _explained(self, given: dict[str, Any], wrong: Mapping[str, Objection]) -> list[str]:
         """Our own words where the schema tells what is wrong; the reader's where it does not."""
         found = problems(given, self._accepted, lenient=not self._strict, refused=True)
-        for name, words in wrong.items():
+        for name, against in wrong.items():
             # A name that is unknown is quoted if need be, so it may begin with something else.
             known = (f"{name}:", f"{name}.", f"{name}[") if name in self._kinds else ("",)
             if not any(line.startswith(known) for line in found):
-                found += [clipped(name) + word for word in words]
+                found += [clipped(name) + line for line in worded(against)]
         return found
 
     def _finish(self, arguments: dict[str, Any], given: Any) -> None:

@@ -1,11 +1,13 @@
 """The place of a thing in a registry: where it stands, which one it is, and who hides it."""
 
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
 
-class Slot(NamedTuple, Generic[T]):
+class Slot(Struct, Generic[T], frozen=True):
     """A thing in its place."""
 
     # Never given twice: what a cursor holds. What replaces something stands in its place.

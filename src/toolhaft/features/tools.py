@@ -23,7 +23,7 @@ from .authoring import check_described
 from .calling import Callee
 from .checking import Explicit, check_schema
 from .custom import Custom, Own, Recipe, Route
-from .mirroring import check_mirrors, mirrored
+from .mirroring import mirrored
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 from .values import Output
@@ -214,9 +214,10 @@ class Tools:
         """
         params = exchange.params
         if tool is None:
-            tool = self.registry.get(params.name)
-            if tool is None:
+            slot = self.registry.seen.get(params.name)
+            if slot is None:
                 return self._elsewhere(exchange)
+            tool = slot.item
         exchange.subject = tool.subject
         if tool.is_special:
             _check_mirrors(exchange, tool)
@@ -297,6 +298,8 @@ class Tools:
 
 def _check_mirrors(exchange: Exchange, tool: Tool) -> None:
     if tool.mirrors and exchange.headers is not None and not exchange.caller.revision.handshake:
+        from .headers import check_mirrors  # noqa: PLC0415
+
         check_mirrors(exchange.headers, exchange.params.arguments, tool.mirrors)
 
 

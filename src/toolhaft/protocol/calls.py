@@ -9,8 +9,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
+from ..envelope import Id
 from ..errors import McpError
-from ..jsonrpc import Id
 from ..types.wire import Implementation, RequestMeta, Wire
 from .journal import Journal
 from .ports import Place

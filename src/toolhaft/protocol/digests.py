@@ -1,8 +1,6 @@
 """Digests and signatures. What computes them takes as long to load as a server to start, so it is
 loaded by those who ask their clients, and when they do."""
 
-from binascii import a2b_base64, b2a_base64
-
 _SHORT = 16
 
 
@@ -29,11 +27,15 @@ def is_same(one: bytes, other: bytes) -> bool:
 
 def to_text(data: bytes) -> str:
     """Base64 for URLs, without padding."""
+    from binascii import b2a_base64  # noqa: PLC0415
+
     return b2a_base64(data, newline=False).rstrip(b"=").translate(_TO_URL).decode()
 
 
 def from_text(text: str) -> bytes:
     """The bytes again. Raises ValueError for what is not spelled as we spell it."""
+    from binascii import a2b_base64  # noqa: PLC0415
+
     data = a2b_base64(text.encode("ascii").translate(_FROM_URL) + b"=" * (-len(text) % 4))
     if to_text(data) != text:
         raise ValueError("not spelled as it should be")

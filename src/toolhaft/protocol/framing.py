@@ -22,7 +22,7 @@ _WORD = len(b"content-length  :")
 # What may stand around a message on its line.
 _BLANK = b" \t\r"
 _AROUND = _BLANK + b"\n"
-_LONG = 4096
+_NEWLINE = 0x0A
 # As much of a message that is skipped as is kept, to find its id in.
 _HEAD = 65536
 
@@ -45,13 +45,18 @@ class Framer:
     `frames` holds what is complete and not yet taken."""
 
     __slots__ = (
-        "_buffer", "_framing", "_length", "_limit", "_need", "_scanned", "_skipped", "frames",
+        "_buffer", "_framing", "_is_idle", "_length", "_limit", "_need", "_scanned", "_skipped",
+        "end", "frames",
     )  # fmt: skip
 
     def __init__(self, limit: int, framing: FramingName = "auto") -> None:
         self.frames: deque[Frame] = deque()
+        # What ends a frame that goes out; None where it has a header instead.
+        self.end: bytes | None = None if framing == "content-length" else b"\n"
         self._limit = limit
         self._framing: FramingName = framing
+        # Are messages lines, and is none of them begun?
+        self._is_idle = framing == "lines"
         self._buffer = bytearray()
         # How much of the buffer is known to hold no end of line.
         self._scanned = 0
@@ -64,33 +69,27 @@ class Framer:
 
     def feed(self, data: bytes) -> None:
         """Take in a chunk; an empty one is the end of the stream."""
-        if (
-            self._framing == "lines"
-            and not self._buffer
-            and self._skipped is None
-            and data[-1:] == b"\n"
-            and len(data) <= self._limit
-        ):
+        last = len(data) - 1
+        if self._is_idle and 0 <= last < self._limit:
             # Whole lines and nothing else, which is how clients write; mostly a single one.
-            if data.count(b"\n") == 1:
+            if data.find(b"\n") == last:
                 if line := data.strip(_AROUND):
                     self.frames.append(line)
                 return
-            for line in data.split(b"\n"):
-                if line := line.strip(_BLANK):
-                    self.frames.append(line)
-            return
+            if data[last] == _NEWLINE:
+                for line in data.split(b"\n"):
+                    if line := line.strip(_BLANK):
+                        self.frames.append(line)
+                return
         self._buffer += data
         self._cut(at_end=not data)
+        self._is_idle = self._framing == "lines" and not self._buffer and self._skipped is None
 
-    def wrap(self, frames: Sequence[bytes]) -> tuple[bytes, bytes]:
-        """Frames as they go out, and what ends them: a long one is not copied for one byte."""
-        if self._framing == "content-length":
-            return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames), b""
-        if len(frames) != 1:
-            return b"\n".join((*frames, b"")), b""
-        frame = frames[0]
-        return (frame, b"\n") if len(frame) > _LONG else (frame + b"\n", b"")
+    def wrap(self, frames: Sequence[bytes]) -> bytes:
+        """Frames as they go out."""
+        if self.end is None:
+            return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames)
+        return b"\n".join((*frames, b""))
 
     def _cut(self, *, at_end: bool) -> None:
         if self._framing == "auto" and not self._recognise(at_end=at_end):
@@ -114,7 +113,8 @@ class Framer:
         may_go_on = b":" not in start and len(start) < _WORD and not at_end
         if may_go_on and any(name.startswith(word) for name in _NAMES):
             return False
-        self._framing = "content-length" if _HEADER.match(start) else "lines"
+        has_header = _HEADER.match(start) is not None
+        self._framing, self.end = ("content-length", None) if has_header else ("lines", b"\n")
         return True
 
     def _take_line(self, *, at_end: bool) -> Frame | None:

@@ -10,13 +10,13 @@ that sends `initialize` and its next request in one go is served in order withou
 Only `ping` is answered in NEW. In OPENING and in OPEN everything is.
 """
 
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
+from ..envelope import Id, encode, request
 from ..errors import InternalError, InvalidRequest, ToolError
-from ..jsonrpc import Id, encode, request
 from ..types.asking import ElicitUrlParams
 from ..types.lifecycle import InitializeParams
 from ..types.notices import LEVELS
@@ -26,6 +26,9 @@ from .interests import Interests
 from .lowering import lowered
 from .questions import Question, Questions, Waiting, lacking
 from .revisions import NEWEST_HANDSHAKE, REVISIONS, Revision
+
+# Over HTTP, does a client get a session: as it likes, always, or never?
+SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
 
 NEW: Final = "new"
 OPENING: Final = "opening"
@@ -171,9 +174,11 @@ class Session:
             )
         caller = call.caller
         if missing := lacking(caller.capabilities, caller.revision, questions.values()):
+            why = "this client did not declare"
+            if not caller.revision.askable.issuperset(missing):
+                why = f"revision {caller.revision.date} does not have"
             raise ToolError(
-                f"this needs a client with the capability {' and '.join(missing)}, which this "
-                "client did not declare"
+                f"this needs a client with the capability {' and '.join(missing)}, which {why}"
             )
         waiting = Waiting({}, [])
         for key, question in questions.items():

@@ -163,6 +163,11 @@ class Head(Mapping[str, str]):
         return None if value is None else value.decode("latin-1").strip(" \t")
 
     @property
+    def length(self) -> int:
+        """Of the body, as the client tells it, if it is `welcome`."""
+        return int(self.sent[self.layout.length] or 0)
+
+    @property
     def session(self) -> bytes | None:
         """Which session the client names."""
         return self.sent[self.layout.session]

@@ -8,13 +8,14 @@ that repeat what the body says are checked in `peer.py`, between the steps that 
 import contextlib
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
+from ..envelope import Id, failure
 from ..errors import BadEnvelope, InvalidRequest, McpError, shown
-from ..jsonrpc import Id, failure
 from ..patterns import pattern
+from .handshake import SessionMode as SessionMode
 from .head import (
     LAST_EVENT,
     LONGEST_HEADERS,
@@ -47,9 +48,6 @@ _MOST_REGULARS: Final = 200
 _AUTHORITY = r"(\[[0-9A-Fa-f:.]{2,}\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?"
 _HOST = pattern(_AUTHORITY)
 _ORIGIN = pattern(r"https?://" + _AUTHORITY)
-
-# Do clients that begin with a handshake get a session: as they like, always, or never?
-SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
 
 
 class Refused(Struct, frozen=True):

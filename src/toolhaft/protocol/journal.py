@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, count
 from typing import Any, Final
 
-from msgspec import Raw, Struct
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ..errors import ToolError
-from ..jsonrpc import encode, is_null
+from ..envelope import encode, is_null
+from ..errors import InvalidParams, ToolError
 from .digests import digest
 from .questions import ATTEMPTS, Question, Questions, Unfit, unfit
 
@@ -195,3 +196,21 @@ def _keys(name: str) -> Iterator[str]:
     if not name:
         return (f"{_UNNAMED}{number}" for number in count(1))
     return chain([name], (f"{name}#{number}" for number in count(2)))
+
+
+def given_answers(raw: Raw | UnsetType) -> dict[str, bytes]:
+    """The answers that a client sends with its call.
+
+    Raises:
+        InvalidParams: they are not an object of objects.
+    """
+    if raw is UNSET:
+        return {}
+    try:
+        found: dict[str, Raw] = msgspec.json.decode(raw, type=dict[str, Raw])
+        answers = {key: bytes(each) for key, each in found.items()}
+        for each in answers.values():
+            msgspec.json.decode(each, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise InvalidParams("params.inputResponses: expected an object of objects") from None
+    return answers

@@ -11,17 +11,7 @@ from typing import cast
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from ..errors import (
-    InvalidParams,
-    InvalidRequest,
-    McpError,
-    MethodNotFound,
-    NotFound,
-    ParseError,
-    clipped,
-    shown,
-)
-from ..jsonrpc import (
+from ..envelope import (
     Decoded,
     Fault,
     Id,
@@ -33,6 +23,16 @@ from ..jsonrpc import (
     is_null,
     notification,
     response,
+)
+from ..errors import (
+    InvalidParams,
+    InvalidRequest,
+    McpError,
+    MethodNotFound,
+    NotFound,
+    ParseError,
+    clipped,
+    shown,
 )
 from ..types.notices import Cancelled
 from ..types.wire import Implementation, Params, RequestMeta, Wire
@@ -50,7 +50,6 @@ _NO_PARAMS = Raw(b"{}")
 _BEFORE_THE_HANDSHAKE = ("initialize", "ping")
 # Stands for what is in no table, so that its envelope is read all the same.
 _ANY_METHOD = Method("", msgspec.json.Decoder(Params).decode)
-_cancelled = msgspec.json.Decoder(Cancelled)
 
 
 class _InABatch(Head):
@@ -138,7 +137,16 @@ class Peer:
         meta = params.meta
         if meta is UNSET:
             meta = _NO_META
-        caller = self._accept(name, meta, principal, head, params)
+        session = self.session
+        caller = session.caller
+        # What nearly all requests of a session over a pipe come to, else `_accept` says what it is.
+        if (
+            meta.version is not UNSET
+            or head is not None
+            or session.state is NEW
+            or name not in caller.revision.methods
+        ):
+            caller = self._accept(name, meta, principal, head, params)
         if meta.version is not UNSET:
             call = self._make_call(id_, name, params, caller, self._stateless, meta)
             if method.asks and (
@@ -146,7 +154,6 @@ class Peer:
             ):
                 self._stateless.resume(call)
             return call
-        session = self.session
         if name == "initialize":
             session.open(params, principal)
             caller = session.caller
@@ -254,7 +261,7 @@ def _notice(method: str, raw: Raw | UnsetType) -> Single:
     if method != "notifications/cancelled" or raw is UNSET:
         return Notice(method)
     try:
-        cancelled = _cancelled.decode(raw)
+        cancelled = msgspec.json.decode(raw, type=Cancelled)
     except (msgspec.MsgspecError, RecursionError):
         return Notice(method)
     return Notice(method) if cancelled.request_id is UNSET else Cancel(cancelled.request_id)

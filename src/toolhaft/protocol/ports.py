@@ -93,13 +93,6 @@ class Traffic(Protocol):
         ...
 
 
-class Cipher(Protocol):
-    """Hides what a client carries for us."""
-
-    def encrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes, /) -> bytes: ...
-    def decrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes, /) -> bytes: ...
-
-
 class Place(Protocol):
     """Where a program wants functions to run that touch its state."""
 

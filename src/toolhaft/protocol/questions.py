@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw, Struct
 
+from ..envelope import Id
 from ..errors import ToolError, shown
-from ..jsonrpc import Id
 from ..types.wire import Wire
 from .revisions import Revision
 

@@ -7,16 +7,15 @@ with it; the reason is for our log.
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import Raw, Struct, UnsetType
 
+from ..envelope import encode
 from ..errors import InternalError, InvalidParams
-from ..jsonrpc import encode
 from .digests import digest, from_text, is_same, signature, to_text
 from .journal import Pages
-from .ports import Cipher
 
 # How a state is sealed: it can be read, but not changed; or not even read.
 _SIGNED, _HIDDEN = "v1", "v2"
@@ -26,6 +25,13 @@ _PURPOSE = b"toolhaft requestState"
 _SKEW = 60
 # Clients store it and send it back: it should stay small.
 _LARGEST = 64 * 1024
+
+
+class Cipher(Protocol):
+    """Hides what a client carries for us."""
+
+    def encrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes, /) -> bytes: ...
+    def decrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes, /) -> bytes: ...
 
 
 class Binding(Struct, array_like=True, frozen=True):
@@ -49,7 +55,6 @@ class _Broken(Exception):
     """Why a state is not accepted."""
 
 
-_read_claims = msgspec.json.Decoder(_Claims).decode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -154,7 +159,7 @@ class Seal:
         if len(raw) > _LARGEST + 2:
             raise _Broken("too long")
         state = msgspec.json.decode(raw, type=str)
-        claims = _read_claims(self._text(state))
+        claims = msgspec.json.decode(self._text(state), type=_Claims)
         now = self._clock()
         if claims.expires < now:
             raise _Broken("expired")
@@ -200,21 +205,3 @@ def _canonical(arguments: Any) -> bytes:
     if arguments is None or isinstance(arguments, UnsetType):
         arguments = {}
     return _encode_sorted(arguments)
-
-
-def given_answers(raw: Raw | UnsetType) -> dict[str, bytes]:
-    """The answers that a client sends with its call.
-
-    Raises:
-        InvalidParams: they are not an object of objects.
-    """
-    if raw is UNSET:
-        return {}
-    try:
-        found: dict[str, Raw] = msgspec.json.decode(raw, type=dict[str, Raw])
-        answers = {key: bytes(each) for key, each in found.items()}
-        for each in answers.values():
-            msgspec.json.decode(each, type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise InvalidParams("params.inputResponses: expected an object of objects") from None
-    return answers

@@ -4,11 +4,13 @@ Nothing of a caller is remembered from one request to the next. What the client 
 is stamped on each result.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw
 
+from ..envelope import encode
 from ..errors import (
     BadEnvelope,
     InternalError,
@@ -17,16 +19,14 @@ from ..errors import (
     UnsupportedVersion,
     shown,
 )
-from ..jsonrpc import encode
 from ..types.asking import InputRequest, InputRequiredResult, ListRootsParams
 from ..types.notices import LEVELS
 from ..types.wire import Implementation, RequestMeta
 from .calls import Call, Caller, Result
-from .journal import LAST_ROUND, Journal
+from .journal import LAST_ROUND, Journal, Pages, given_answers
 from .lowering import lowered
 from .questions import Answered, Decision, Question, Questions, Suspended, lacking, required
 from .revisions import ASKING, REVISIONS, SUPPORTED, Revision
-from .sealing import Binding, Seal, given_answers
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -70,20 +70,37 @@ def _level(wanted: str) -> int:
     raise InvalidParams(f"`{_LEVEL}`: expected one of {', '.join(LEVELS)}, got {shown(wanted)}")
 
 
+class Sealer(Protocol):
+    """What seals the state of a call, bound to that call: `sealing.Seal`."""
+
+    @property
+    def hides(self) -> bool: ...
+    def binding(
+        self, method: str, target: str, arguments: Any, principal: str | None, /
+    ) -> Any: ...
+    def seal(self, binding: Any, pages: Pages, /) -> str: ...
+    def open(self, state: Raw, binding: Any, /) -> Pages: ...
+
+
 class Stateless:
     """Finishes results of this era: the type of the result, and who sends it.
 
     A call that asks is answered with its questions, and comes again with the answers and with the
-    state that we have sealed. Without a seal nothing can be asked."""
+    state that we have sealed. Without a seal nothing can be asked.
 
-    __slots__ = ("_asking_stamp", "_info", "_seal", "_stamp")
+    Args:
+        seal: makes the seal, when it is first needed: most servers ask nothing.
+    """
+
+    __slots__ = ("_asking_stamp", "_info", "_make_seal", "_seal", "_stamp")
 
     _TYPE = b'{"resultType":"complete"'
     _ASKING_TYPE = b'{"resultType":"input_required"'
 
-    def __init__(self, info: Implementation, seal: Seal | None = None) -> None:
+    def __init__(self, info: Implementation, seal: Callable[[], Sealer] | None = None) -> None:
         self._info = info
-        self._seal = seal
+        self._make_seal = seal
+        self._seal: Sealer | None = None
         signed = b',"_meta":{"%b":%b},' % (SERVER_INFO.encode(), encode(info))
         self._stamp = self._TYPE + signed
         self._asking_stamp = self._ASKING_TYPE + signed
@@ -91,7 +108,7 @@ class Stateless:
     @property
     def hides(self) -> bool:
         """Can a client not read what it carries for us?"""
-        return self._seal is not None and self._seal.hides
+        return self._make_seal is not None and self._sealed().hides
 
     def resume(self, call: Call) -> None:
         """Take in what came with the call: our state, and answers.
@@ -142,12 +159,14 @@ class Stateless:
         )
         return _stamped(self._asking_stamp, encode(result))
 
-    def _sealed(self) -> Seal:
+    def _sealed(self) -> Sealer:
         if self._seal is None:
-            raise InternalError("this server has no secret, without which it cannot ask")
+            if self._make_seal is None:
+                raise InternalError("this server has no secret, without which it cannot ask")
+            self._seal = self._make_seal()
         return self._seal
 
-    def _binding(self, call: Call) -> Binding:
+    def _binding(self, call: Call) -> Any:
         params = call.params
         target = params.uri if call.method == "resources/read" else params.name
         arguments = getattr(params, "arguments", UNSET)

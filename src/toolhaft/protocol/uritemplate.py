@@ -6,7 +6,8 @@ variable may hold slashes; the others, but for the last, end where the text afte
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ..patterns import pattern
 
@@ -17,7 +18,7 @@ _REST = "({any}*)"
 _QUERY = "((?:{first}[^#]*)?)"  # all query variables at once: they come in any order
 
 
-class _Operator(NamedTuple):
+class _Operator(Struct, frozen=True):
     """A column of the table in RFC 6570, appendix A, and how to capture its variables."""
 
     first: str
@@ -50,7 +51,7 @@ _QUERY_IN_PLACE = pattern(
 )
 
 
-class _Variable(NamedTuple):
+class _Variable(Struct, frozen=True):
     name: str
     operator: _Operator
     exploded: bool
@@ -150,7 +151,7 @@ def _parse_expression(text: str, whole: str) -> list[_Variable]:
 def _check(text: str, variables: list[_Variable]) -> None:
     names, wide = set[str](), 0
     for variable in variables:
-        name, _, _, whole = variable
+        name, whole = variable.name, variable.expression
         again = f"{whole} has the variable {name!r} again; give it a name of its own"
         _require(name not in names, text, again)
         names.add(name)
@@ -215,20 +216,21 @@ def _apart(left: _Variable, literal: str, right: _Variable) -> bool:
 def _read(
     variables: list[_Variable], value: str, *, decode: Callable[[str], str]
 ) -> dict[str, str | list[str]]:
-    name, _, exploded, _ = variables[0]
-    if not variables[0].takes(_QUERY):
-        return {name: [decode(v) for v in value.split("/")[1:]] if exploded else decode(value)}
+    first = variables[0]
+    if not first.takes(_QUERY):
+        values = [decode(v) for v in value.split("/")[1:]] if first.exploded else decode(value)
+        return {first.name: values}
     given: dict[str, list[str]] = {}
     for parameter in value[1:].split("&"):
         name, _, value = parameter.partition("=")
         given.setdefault(name, []).append(value)
     found: dict[str, str | list[str]] = {}
-    for name, _, exploded, _ in variables:
-        values = [decode(v) for v in given.get(name, ())]
-        if len(values) > 1 and not exploded:
-            raise ValueError(f"{name} is given more than once")
+    for variable in variables:
+        values = [decode(v) for v in given.get(variable.name, ())]
+        if len(values) > 1 and not variable.exploded:
+            raise ValueError(f"{variable.name} is given more than once")
         if values:
-            found[name] = values if exploded else values[0]
+            found[variable.name] = values if variable.exploded else values[0]
     return found
 
 

@@ -8,19 +8,21 @@ its call by that, or may come back for the rest: its era decides.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol, TypeVar
 
 from ..protocol.http import status_of
 from ..protocol.limits import Limits
 from ..protocol.ports import Store
-from ..protocol.sse import event
+from ..protocol.sse import FINISHED, event
 from .driver import Driver
 from .patience import Stalled
 from .reply import Reply
-from .response import Receive, Response
+from .response import Receive, Response, Whole
 from .sessions import Live
 from .streams import Stream
+
+T = TypeVar("T")
 
 
 class Answered(Protocol):
@@ -57,6 +59,10 @@ class Answering:
         self, reply: Reply, response: Response, live: Live | None, *, stateless: bool
     ) -> None:
         """The answer of a call that is over already."""
+        await response.whole(await self.whole(reply, live, stateless=stateless))
+
+    async def whole(self, reply: Reply, live: Live | None, *, stateless: bool) -> Whole:
+        """The response to a call that is over already. Waits for nobody but the store."""
         if live is not None and live.session.changed:
             await self._save(live)
         final = reply.final
@@ -68,14 +74,10 @@ class Answering:
                 text = b"".join(map(event, frames))
             else:
                 text = await live.finished(frames, self._store, self._limits)
-            await response.events(text)
-        elif final is None:  # it was cancelled
-            await response.empty(202)
-        elif reply.error is None:
-            await response.json(200, final)
-        else:
-            status = status_of(reply.error, stateless=stateless, by_protocol=False)
-            await response.json(status, final)
+            return Whole(200, text, FINISHED)
+        if final is None:  # it was cancelled
+            return Whole(202, b"", ())
+        return Whole(status_of(reply.error, stateless=stateless, by_protocol=False), final)
 
     async def answer(
         self,
@@ -235,6 +237,17 @@ class Answering:
             watcher.cancel()
             # What came too late for this connection is there for the next.
             await stream.send(reply.take())
+
+
+def now(outcome: Coroutine[Any, Any, T]) -> T:
+    """The value of a coroutine that waits for nothing."""
+    try:
+        outcome.send(None)
+    except StopIteration as stop:
+        value: T = stop.value
+        return value
+    outcome.close()
+    raise RuntimeError(f"{outcome!r} waited for something")
 
 
 async def watch(receive: Receive, reply: Reply) -> None:

@@ -56,6 +56,11 @@ class Mounted:
             )
         return endpoint
 
+    def at_hand(self, loop: asyncio.AbstractEventLoop) -> Endpoint | None:
+        """The endpoint, if it is on this loop already."""
+        endpoint = self._endpoint
+        return endpoint if endpoint is not None and endpoint.loop is loop else None
+
     @property
     def endpoint(self) -> Endpoint | None:
         """The endpoint, if there was use for one."""
@@ -128,6 +133,11 @@ class App:
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1000})
+
+    def at_hand(self, url: bytes, loop: asyncio.AbstractEventLoop) -> Endpoint | None:
+        """Who serves what is posted to just this URL, if it has begun to on this loop."""
+        mounted = self._mounted.get(_plain(url.decode("latin-1")))
+        return None if mounted is None else mounted.at_hand(loop)
 
     def _find(self, scope: Scope) -> Mounted | None:
         """By the rest of the path, if we are mounted somewhere; and with a slash too many. An

@@ -9,14 +9,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from secrets import token_hex
+from os import urandom
 from typing import Any, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
+from ..envelope import Id
 from ..errors import McpError, ToolError, clipped
-from ..jsonrpc import Id
 from ..protocol.calls import Answer, Call, Era
 from ..protocol.journal import LAST_ROUND, Journal
 from ..protocol.peer import failed, notice, suspended
@@ -310,7 +310,7 @@ class Asking:
         seconds = self._host.answer_seconds * LAST_ROUND
         while self._unkept:
             key, value = next(iter(self._unkept.items()))
-            handle = f"step:{token_hex(16)}"
+            handle = f"step:{urandom(16).hex()}"
             await self._host.store.put(handle, value, seconds=seconds)
             self._journal().kept[key] = handle
             self._unkept.pop(key, None)

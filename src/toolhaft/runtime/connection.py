@@ -8,8 +8,8 @@ import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from ..envelope import decode, failure, salvage_id
 from ..errors import InternalError, McpError, ParseError
-from ..jsonrpc import failure, salvage_id
 from ..protocol.calls import Answer, Batch, Cancel, Counter, Event, Notice, Reply
 from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW
@@ -105,7 +105,7 @@ class Connection:
         """Understand a frame and do what it asks for. Never raises, never waits."""
         try:
             if type(frame) is bytes:
-                event = self.peer.receive(frame, principal)
+                event = self.peer.take(decode(frame), principal)
             else:
                 event = self._too_long(frame)
             if type(event) is Running:

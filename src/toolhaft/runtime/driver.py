@@ -17,6 +17,7 @@ from time import perf_counter
 from types import CoroutineType
 from typing import Any
 
+from ..envelope import response
 from ..errors import (
     Cancelled,
     InternalError,
@@ -27,7 +28,6 @@ from ..errors import (
     clipped,
     shown,
 )
-from ..jsonrpc import response
 from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Result
 from ..protocol.peer import failed
 from ..protocol.ports import Store
@@ -114,14 +114,16 @@ class Driver:
         except BaseException as error:
             self._fail(running, error)
             return
-        is_here = get_ident() == self._thread
-        if type(outcome) is _COROUTINE and is_here and len(calls) <= self._most_calls:
-            self.current = running  # which is what nearly all calls come to
+        # What nearly all calls come to goes first.
+        kind = type(outcome)
+        if kind is _COROUTINE and get_ident() == self._thread and len(calls) <= self._most_calls:
+            self.current = running
             self._pump.start(running, outcome)  # type: ignore[arg-type]
             return
         if isinstance(outcome, RESULT):
             self._complete(running, outcome)
             return
+        is_here = get_ident() == self._thread
         if isinstance(outcome, Blocking):
             if running.place is None:
                 self._start_blocking(running, outcome)

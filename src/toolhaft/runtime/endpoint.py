@@ -7,13 +7,14 @@ without: then it is served as if the handshake had been done.
 
 import asyncio
 import inspect
+from collections.abc import Iterable
 from threading import get_ident
 from typing import Final, cast
 
 from msgspec import UNSET, Struct
 
 from ..errors import InternalError, Unauthorized
-from ..jsonrpc import failure
+from ..jsonrpc import decode, failure
 from ..protocol.handshake import Session
 from ..protocol.head import SESSION, Head
 from ..protocol.http import (
@@ -30,13 +31,14 @@ from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
 from .driver import Driver
 from .listening import Listening
+from .memory import MemoryStore
 from .pair import Pair
 from .patience import Patience, Stalled
-from .posting import Posting
+from .posting import Begun, Posting
 from .reading import ClientIsGone, TurnedAway
 from .refusals import missing_session, unknown_session
 from .relay import Relay, Told
-from .response import Receive, Response, Scope, Send
+from .response import Receive, Response, Scope, Send, Whole
 from .running import Running
 from .service import Service
 from .sessions import Live, Sessions
@@ -97,6 +99,7 @@ class Endpoint:
             limits,
             mode=settings.sessions,
             peer=self._peer,
+            store_is_quick=type(store) is MemoryStore,
         )
         self._pair = Pair(service) if settings.pairs else None
         # Nothing is to be known of a request but what it says, and everybody is welcome.
@@ -118,8 +121,32 @@ class Endpoint:
         # Asking for the loop that runs would be a call of the system.
         return self._thread == get_ident() and asyncio.current_task(self.loop) is not None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
+    # For a server that can do without a task for each request
+
+    def expects(self, fields: Iterable[tuple[bytes, bytes]]) -> Head | None:
+        """The head of a POST that may be answered `at_once`, when its body is there. A guard is
+        asked in the task of its request, since it may wait, and set context variables."""
+        if not self._is_plain:
+            return None
+        head = self._regulars.meet(fields)
+        return head if head.welcome else None
+
+    def at_once(self, head: Head, body: bytes) -> Whole | Begun | None:
+        """What comes of it before anybody has to wait: its response, or a call that is under way.
+        None: nothing was done."""
+        if not self._is_plain:  # any more
+            return None
+        try:
+            return self._posting.at_once(head, None, decode(body))
+        except Exception as error:
+            return self._refusal(error)
+
+    # For any server
+
+    async def __call__(
+        self, scope: Scope, receive: Receive, send: Send, *, begun: Begun | None = None
+    ) -> None:
+        """Serve a request; its call may be under way already."""
         task = asyncio.current_task(self.loop)
         assert task is not None, "a request is served in a task"
         patience = self._patience
@@ -127,6 +154,9 @@ class Endpoint:
         patience.begin(task)
         try:
             try:
+                if begun is not None:
+                    await self._posting.see_through(begun, response, receive)
+                    return
                 head = self._regulars.meet(scope["headers"])
                 if head.welcome and self._is_plain and scope["method"] == "POST":
                     await self._posting.serve(head, None, response, receive)
@@ -134,10 +164,6 @@ class Endpoint:
                     await self._serve(scope, head, response, receive)
             finally:
                 patience.end(task)
-        except TurnedAway as away:
-            await response.refuse(away.refused)
-        except Unauthorized as error:
-            await response.refuse(refused(401, error, www_authenticate=error.challenge))
         except (ClientIsGone, OSError):
             return
         except Stalled:
@@ -146,10 +172,19 @@ class Endpoint:
                     refused(408, "the rest of the body did not come", connection="close")
                 )
         except Exception as error:
-            # A bug of ours must not end the service: it is told, and the client gets an answer.
-            told = InternalError(self._service.mask("a request", error))
+            refusal = self._refusal(error)
             if not response.begun:
-                await response.json(500, failure(UNSET, told))
+                await response.whole(refusal)
+
+    def _refusal(self, error: Exception) -> Whole:
+        """What the client is told of what was raised."""
+        if isinstance(error, TurnedAway):
+            return Whole.refusing(error.refused)
+        if isinstance(error, Unauthorized):
+            return Whole.refusing(refused(401, error, www_authenticate=error.challenge))
+        # A bug of ours must not end the service: it is told, and the client gets an answer.
+        told = InternalError(self._service.mask("a request", error))
+        return Whole(500, failure(UNSET, told))
 
     def _admit(self, head: Head, response: Response) -> None:
         refusal = self._doors.refusal(head)

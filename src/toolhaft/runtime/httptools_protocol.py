@@ -1,17 +1,32 @@
-"""uvicorn's protocol on httptools, with bounds to what a client may make us keep, and how long.
+"""uvicorn's protocol on httptools, with a short way to answers and bounds for clients.
+
+For an application there is a task, a scope and some events for each request, which together cost
+more than most calls. So a message that is all there is shown to its service at once. What comes of
+it without waiting is written; everything else goes the long way, to the application. And since the
+requests of a client differ in little but their bodies, a head that is the same as one before, byte
+for byte, is not parsed again.
 
 An application sees a request when its headers are there, and cannot end a connection whose client
 does not read. So both are seen to here.
 """
 
 import asyncio
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from ..protocol.head import LONGEST_HEADERS
+from ..protocol.head import LONGEST_HEADERS, Head
+from ..protocol.known import Known, known
 from ..protocol.limits import Limits
+from ..protocol.sse import FINISHED
+from .asgi import App
+from .endpoint import Endpoint
+from .posting import Begun
+from .response import Whole
 
+# Of a body that is held back until all of it is there; longer ones are worth a task.
+_MOST_HELD: Final = 64 * 1024
 # Of a head that is not complete yet; one that is, is measured by its own rules.
 _MOST_HEAD: Final = 2 * LONGEST_HEADERS
 _TOO_LARGE: Final = (
@@ -19,16 +34,53 @@ _TOO_LARGE: Final = (
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
 
+_Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
+
+
+def _head(status: int, headers: _Headers) -> bytes:
+    """What comes before the body, with a mark for its length."""
+    lines = [b"%b: %b\r\n" % (name, value.replace(b"%", b"%%")) for name, value in headers]
+    return STATUS_LINE[status] + b"".join(lines) + b"content-length: %d\r\n\r\n"
+
+
+# Of nearly all answers: JSON, and events that are all there.
+_HEADS: Final = {
+    (200, headers): _head(200, headers) for headers in (Whole(200, b"").headers, FINISHED)
+}
+# Of requests that came at once, before others on the loop have their turn.
+_MOST_AT_ONCE: Final = 16
+# So many requests with other heads, and the one that is remembered makes way.
+_MOST_MISSES: Final = 8
+
 
 class Protocol(HttpToolsProtocol):
-    """Closes connections on which a request is begun and not gone on with, and those on which an
-    answer is not read."""
+    """One connection.
 
-    def __init__(self, limits: Limits, *args: Any, **kwargs: Any) -> None:
+    It is closed if a request is begun and not gone on with, and if an answer is not read."""
+
+    def __init__(self, app: App, limits: Limits, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._services = app
         self._limits = limits
         self._in_head = True
         self._head_size = 0
+        # Who may answer at once, and what is there of the request until then.
+        self._endpoint: Endpoint | None = None
+        self._expected: Head | None = None
+        self._held = bytearray()
+        # Was the last request complete? How many are begun and are complete of what came at once?
+        self._is_between = True
+        self._seen = 0
+        self._complete = 0
+        # Was it answered at once?
+        self._is_answered = False
+        self._known: Known | None = None
+        self._misses = 0
+        # What gives the answer of a call that is under way before its request is parsed.
+        self._begun: Any = None
+        # When something last happened, and whether anybody looks how long ago that is.
+        self._active_at = 0.0
+        self._idle: asyncio.TimerHandle | None = None
         self._patience: asyncio.TimerHandle | None = None
         self._stall: asyncio.TimerHandle | None = None
 
@@ -38,25 +90,189 @@ class Protocol(HttpToolsProtocol):
         self._wait()
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """A request begins. Its scope is made when it is needed."""
         self._in_head = True
-        super().on_message_begin()
+        self._is_between = False
+        self._is_answered = False
+        self._seen += 1
+        self.url = b""
+        self.headers = []
+        self.expect_100_continue = False
 
     def on_headers_complete(self) -> None:
         """Its headers are there."""
         self._in_head = False
         self._head_size = 0
-        super().on_headers_complete()
+        begun, self._begun = self._begun, None
+        if begun is not None or not self._is_expected():
+            self._begin(begun)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One of them. What comes behind a body is none: nobody has looked at it before."""
+        if self._in_head:
+            super().on_header(name, value)
+
+    def _is_expected(self) -> bool:
+        """Are the request and the connection such that it may be answered at once?"""
+        parser = self.parser
+        if (
+            self._is_waiting
+            or self.flow.write_paused
+            or self._seen > _MOST_AT_ONCE
+            or self.expect_100_continue
+            or parser.get_method() != b"POST"
+            or parser.get_http_version() != "1.1"
+            or not parser.should_keep_alive()
+            or parser.should_upgrade()
+        ):
+            return False
+        endpoint = self._services.at_hand(self.url, self.loop)
+        head = None if endpoint is None else endpoint.expects(self.headers)
+        if head is None or head.length > _MOST_HELD:
+            return False
+        self._endpoint, self._expected = endpoint, head
+        return True
+
+    @property
+    def _is_waiting(self) -> bool:
+        """Does the client wait for an answer of the application?"""
+        cycle = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def on_body(self, body: bytes) -> None:
+        """More of its body."""
+        if self._endpoint is None:
+            super().on_body(body)
+        else:
+            self._held += body
+
+    def on_message_complete(self) -> None:
+        """All of it is there."""
+        self._is_between = True
+        self._complete += 1
+        endpoint, head = self._endpoint, self._expected
+        if endpoint is None or head is None:
+            super().on_message_complete()
+            return
+        outcome = endpoint.at_once(head, bytes(self._held))
+        if type(outcome) is Whole:
+            self._endpoint = None
+            self._held.clear()
+            self._is_answered = True
+            self._answer(outcome)
+        else:
+            self._let_go(partial(endpoint, begun=outcome) if type(outcome) is Begun else None)
+            super().on_message_complete()
+
+    # The long way
+
+    def _begin(self, app: Any = None) -> None:
+        """What was left out at the beginning of the request."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = url, headers, expects
+        self.scope["headers"] = headers
+        usual = self.app
+        self.app = usual if app is None else app
+        try:
+            super().on_headers_complete()
+        finally:
+            self.app = usual
+
+    def _let_go(self, app: Any = None) -> None:
+        """What was held back goes the long way."""
+        self._endpoint = None
+        self._begin(app)
+        if self._held:
+            super().on_body(bytes(self._held))
+            self._held.clear()
+
+    def on_response_complete(self) -> None:
+        """The application has answered."""
+        self._active_at = self.loop.time()
+        super().on_response_complete()
+
+    # The short way
+
+    def _again(self, head: Known, data: bytes) -> bool:
+        """Answer a request whose head is known. False: it is still to be parsed."""
+        found = head.request(data)
+        if found is None or self._is_waiting or self.flow.write_paused:
+            return False
+        fields, body = found
+        endpoint = self._services.at_hand(head.url, self.loop)
+        expected = None if endpoint is None else endpoint.expects(fields)
+        if endpoint is None or expected is None:
+            return False
+        outcome = endpoint.at_once(expected, body)
+        if type(outcome) is Whole:
+            self._unset_keepalive_if_required()
+            self._answer(outcome)
+            return True
+        self._begun = partial(endpoint, begun=outcome) if type(outcome) is Begun else self.app
+        return False
+
+    def _remember(self, data: bytes) -> None:
+        """The head of this request, which was all that came."""
+        self._misses += 1
+        if self._known is None or self._misses > _MOST_MISSES:
+            self._known = known(data, self.url, self.headers)
+            self._misses = 0
+
+    def _answer(self, whole: Whole) -> None:
+        status, body, headers = whole.status, whole.body, whole.headers
+        head = _HEADS.get((status, headers)) or _head(status, headers)
+        if len(body) > _MOST_HELD:
+            # Not `writelines`, after which not every version of asyncio holds us back.
+            self.transport.write(head % len(body))
+            self.transport.write(body)
+        else:
+            self.transport.write(head % len(body) + body)
+        self.server_state.total_requests += 1
+        self._active_at = self.loop.time()
+        if self._idle is None:
+            self._idle = self.loop.call_later(self.timeout_keep_alive, self._look_for_life)
+
+    def _look_for_life(self) -> None:
+        """Close a connection on which nothing has happened for a while. One timer does for many
+        requests."""
+        self._idle = None
+        if self._patience is not None or self._is_waiting:
+            return  # something happens just now; whoever answers sees to the next timer
+        left = self._active_at + self.timeout_keep_alive - self.loop.time()
+        if left <= 0 and not self.flow.write_paused:
+            self.timeout_keep_alive_handler()
+        else:
+            seconds = left if left > 0 else self.timeout_keep_alive
+            self._idle = self.loop.call_later(seconds, self._look_for_life)
+
+    def shutdown(self) -> None:
+        """The server ends: what was held back is answered, and nothing after it."""
+        if self._endpoint is not None:
+            self._let_go()
+        super().shutdown()
+
+    # Bounds
 
     def data_received(self, data: bytes) -> None:
         """More of a request, or of several."""
+        is_first = self._is_between
+        if is_first and self._known is not None and self._again(self._known, data):
+            self._misses = 0
+            return
+        self._seen = self._complete = 0
+        self._active_at = self.loop.time()
         super().data_received(data)
-        if not self._in_head:
+        if is_first and self._seen == 1 and self._is_answered and self._is_between:
+            self._remember(data)
+        if not (self._in_head or self._endpoint is not None):
             if self._patience is not None:
                 self._patience.cancel()
                 self._patience = None
             return
-        self._head_size += len(data)
+        if self._in_head:
+            # What belongs to other requests does not count.
+            self._head_size = 0 if self._complete else self._head_size + len(data)
         if self._head_size > _MOST_HEAD:
             self.transport.write(_TOO_LARGE)
             self.transport.close()
@@ -77,13 +293,21 @@ class Protocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
-        for timer in (self._patience, self._stall):
+        for timer in (self._patience, self._stall, self._idle):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
-        self._patience = self.loop.call_later(self._limits.head_seconds, self.transport.close)
+        self._patience = self.loop.call_later(self._limits.head_seconds, self._is_late)
+
+    def _is_late(self) -> None:
+        """Long enough for a head. Of a body, others know how long to wait for it."""
+        self._patience = None
+        if self._endpoint is not None:
+            self._let_go()
+        else:
+            self.transport.close()
 
     def _watch(self, left: int) -> None:
         self._stall = self.loop.call_later(self._limits.stall_seconds, self._look, left)

@@ -7,8 +7,8 @@ from threading import get_ident
 
 from msgspec import UNSET, UnsetType
 
+from ..envelope import Id
 from ..errors import InternalError
-from ..jsonrpc import Id
 from ..protocol.head import LAST_EVENT, Head
 from ..protocol.http import refused, takes
 from ..protocol.interests import Change

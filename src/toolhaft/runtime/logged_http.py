@@ -1,11 +1,13 @@
 """A service over HTTP with a traffic log: the same as without, and each message is written down."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from ..protocol.digests import digest
 from ..protocol.head import SESSION
 from ..protocol.ports import Traffic
 from .endpoint import PAIR_SCOPE, Endpoint
+from .posting import Begun
 from .response import Event as Message
 from .response import Receive, Scope, Send
 
@@ -20,7 +22,12 @@ class LoggedEndpoint(Endpoint):
         super().__init__(*given, **options)
         self._traffic = traffic
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def expects(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
+        """Nothing: what is logged goes by the one way on which all bodies are seen."""
+
+    async def __call__(
+        self, scope: Scope, receive: Receive, send: Send, *, begun: Begun | None = None
+    ) -> None:
         """Serve a request."""
         if scope.get(PAIR_SCOPE):  # its connection logs by itself
             await super().__call__(scope, receive, send)

@@ -14,7 +14,7 @@ from ..protocol.http import refused, takes, unreadable
 from ..protocol.sse import KEEP_ALIVE, endpoint, event
 from .answering import watch
 from .connection import Connection
-from .pump import enter, leave
+from .pump import Outside
 from .reading import TurnedAway, whole
 from .reply import Reply
 from .response import Receive, Response, Scope
@@ -121,11 +121,8 @@ class Pair:
         )
         if name not in self._open or self.calls >= self._limits.all_calls:
             raise TurnedAway(refused(503, "too many calls, or the stream is closed"))
-        leave(self._loop, response.task)
-        try:
+        with Outside(self._loop, response.task):
             connection.receive(body, principal)
-        finally:
-            enter(self._loop, response.task)
         await response.empty(202)
 
     @property

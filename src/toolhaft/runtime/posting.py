@@ -1,7 +1,8 @@
 """POST: a message of the client, whose call it is, and how the call begins.
 
 Most messages are calls that are over as soon as they have begun. On their way nothing is made, and
-nobody is asked, for the sake of those that are not.
+nobody is asked, for the sake of those that are not. A server that can do without a task for each
+request has their answers `at_once`.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from itertools import count
 from threading import get_ident
 from typing import Final
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from ..errors import HeaderMismatch
 from ..jsonrpc import Decoded, Id, Message, decode
@@ -21,18 +22,17 @@ from ..protocol.head import SESSION, Head
 from ..protocol.http import Refused, SessionMode, refused, status_of
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
-from .answering import Answering
+from .answering import Answering, now
 from .connection import Array, counted
 from .driver import Driver
 from .line import Line
 from .listening import Listening
-from .patience import Task
-from .pump import enter, leave
+from .pump import Outside
 from .reading import TurnedAway, whole
 from .refusals import missing_session, no_session_for, too_busy, unknown_session
 from .relay import Relay
 from .reply import Reply
-from .response import JSON, Receive, Response
+from .response import Receive, Response, Whole
 from .running import Running
 from .sessions import Full, Live, Sessions
 
@@ -43,6 +43,10 @@ _SPECIAL: Final = frozenset(
         "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
     }
 )  # fmt: skip
+
+
+# What is never over at once, and changes what others may do.
+_LONG: Final = frozenset({"initialize", "subscriptions/listen"})
 
 
 class Asked:
@@ -61,6 +65,14 @@ class Asked:
             self._driver.cancel(key)
 
 
+class Begun(Struct, frozen=True, eq=False):
+    """A call that is under way, and whose answer somebody has to give."""
+
+    call: Running
+    live: Live | None
+    reply: Reply
+
+
 class Posting:
     """The messages that clients post to one service."""
 
@@ -75,6 +87,7 @@ class Posting:
         *,
         mode: SessionMode,
         peer: Callable[[Session], Peer],
+        store_is_quick: bool,
     ) -> None:
         self._driver = driver
         self._answering = answering
@@ -88,6 +101,8 @@ class Posting:
         self._high = limits.waiting_bytes
         self._calls = driver.calls
         self._peer = peer
+        # Does nobody ever wait for the store?
+        self._store_is_quick = store_is_quick
         self._is_stateful = mode == "stateful"
         self._has_sessions = mode != "stateless"
         # Whoever says in each request who it is can share one peer with everybody else.
@@ -111,57 +126,122 @@ class Posting:
             came = response.patient(self._limits.body_seconds)
             body = await whole(message, receive, self._longest, came)
         decoded = decode(body)
+        with Outside(self._loop, response.task):
+            outcome = self.at_once(head, principal, decoded)
+        if type(outcome) is Whole:
+            await response.whole(outcome)
+        elif type(outcome) is Begun:
+            await self.see_through(outcome, response, receive)
+        else:
+            await self._serve(head, principal, decoded, body, response, receive)
+
+    def at_once(
+        self, head: Head, principal: str | None, decoded: Decoded | list[Raw]
+    ) -> Whole | Begun | None:
+        """What comes of a request whose head is as it should be, before anybody has to wait: its
+        answer, or a call that is under way. None: it has to wait for something else, and nothing
+        was done. To be called outside of tasks.
+
+        Raises:
+            TurnedAway: it cannot be taken now.
+        """
+        if type(decoded) is not Message or decoded.id is UNSET or decoded.method in _LONG:
+            return None
+        live: Live | None = None
+        if not head.stateless:
+            live = self._at_hand(head, principal)
+            if live is None:
+                return None
+            peer = live.peer
+        elif self._is_stateful:
+            return None
+        else:
+            peer = self._anybody
+        call = peer.take(decoded, principal, head)
+        if type(call) is not Running:
+            return self._refusal(call, head) if isinstance(call, events.Reply) else None
+        if (
+            len(self._calls) >= self._most
+            or call.method in _SPECIAL
+            or (live is not None and live.calls)
+        ):
+            self._check(call, live)
+        reply = self._reply()
+        self._start(call, live, head, reply)
+        if reply.over and (live is None or self._is_quick(reply, live)):
+            if reply.error is None and reply.final is not None and not reply.frames:
+                return Whole(200, reply.final)
+            stateless = not call.caller.revision.handshake
+            return now(self._answering.whole(reply, live, stateless=stateless))
+        if live is not None:
+            live.calls += 1
+        return Begun(call, live, reply)
+
+    def _is_quick(self, reply: Reply, live: Live) -> bool:
+        """Has nothing to be written down first that might take a while?"""
+        return not live.session.changed and (self._store_is_quick or not reply.frames)
+
+    def _refusal(self, event: events.Reply, head: Head) -> Whole:
+        counted(event, self._driver.counter)
+        status = status_of(event.error, stateless=head.stateless, by_protocol=True)
+        return Whole(status, event.frame)
+
+    async def see_through(self, begun: Begun, response: Response, receive: Receive) -> None:
+        """Give the answer of a call that is under way."""
+        call, live, reply = begun.call, begun.live, begun.reply
+        try:
+            stateless = not call.caller.revision.handshake
+            if reply.over:
+                await self._answering.at_once(reply, response, live, stateless=stateless)
+                return
+            asked = Asked(self._driver, [call.key], stateless=stateless)
+            listens = call.method == "subscriptions/listen"
+            with self._listening.counted() if listens else contextlib.nullcontext():
+                await self._answering.answer(asked, reply, response, receive, live)
+        finally:
+            if live is not None:
+                live.calls -= 1
+
+    async def _serve(
+        self,
+        head: Head,
+        principal: str | None,
+        decoded: Decoded | list[Raw],
+        body: bytes,
+        response: Response,
+        receive: Receive,
+    ) -> None:
+        """A message that is no request, or begins a session, or whose session is not at hand."""
         opens = type(decoded) is Message and decoded.method == "initialize"
         live: Live | None = None
-        if head.stateless and not opens:
-            if self._is_stateful:
-                raise TurnedAway(no_session_for(head, _id(decoded)))
-            peer = self._anybody
-        else:
-            live, peer = self._at_hand(head, principal) or await self._whom(
-                head, decoded, principal, opens=opens
-            )
+        peer = self._anybody
+        if opens or not head.stateless:
+            live, peer = await self._whom(head, decoded, principal, opens=opens)
+        elif self._is_stateful:
+            raise TurnedAway(no_session_for(head, _id(decoded)))
         event = peer.take(decoded, principal, head)
         if type(event) is not Running:
             await self._other(event, body, live, head, response, receive)
             return
-        if (
-            len(self._calls) >= self._most
-            or event.method in _SPECIAL
-            or (live is not None and live.calls)
-        ):
-            self._check(event, live)
-        reply = Reply(self._loop, self._thread, self._high)
-        self._start(event, live, head, reply, response.task)
-        frame = reply.final
-        if (
-            frame is None
-            or reply.error is not None
-            or reply.frames
-            or opens
-            or (live is not None and live.session.changed)
-        ):
-            if reply.over and not opens:
-                stateless = not event.caller.revision.handshake
-                await self._answering.at_once(reply, response, live, stateless=stateless)
-            else:
-                await self._go_on(event, peer, live, reply, response, receive)
+        self._check(event, live)
+        reply = self._reply()
+        with Outside(self._loop, response.task):
+            self._start(event, live, head, reply)
+        if live is None and opens:
+            await self._open(peer, reply, response)
             return
-        # `Response.json`, written out: nearly all answers are given here.
-        response.begun = response.ended = True
-        headers = [JSON, (b"content-length", b"%d" % len(frame)), *response.headers]
-        await response.send({"type": "http.response.start", "status": 200, "headers": headers})
-        await response.send({"type": "http.response.body", "body": frame})
+        if live is not None:
+            live.calls += 1
+        await self.see_through(Begun(event, live, reply), response, receive)
 
     # Whose message it is, in the era of sessions
 
-    def _at_hand(self, head: Head, principal: str | None) -> tuple[Live, Peer] | None:
+    def _at_hand(self, head: Head, principal: str | None) -> Live | None:
         """A session that is in use here, which is what most messages belong to."""
         id_ = head.session
         if id_ is None or not self._has_sessions:
             return None
-        live = self._sessions.here(id_.decode("latin-1"), principal)
-        return None if live is None else (live, live.peer)
+        return self._sessions.here(id_.decode("latin-1"), principal)
 
     async def _whom(
         self, head: Head, decoded: Decoded | list[Raw], principal: str | None, *, opens: bool
@@ -197,11 +277,11 @@ class Posting:
         response: Response,
         receive: Receive,
     ) -> None:
-        counted(event, self._driver.counter)
         if isinstance(event, events.Reply):
-            status = status_of(event.error, stateless=head.stateless, by_protocol=True)
-            await response.json(status, event.frame)
-        elif isinstance(event, events.Batch):
+            await response.whole(self._refusal(event, head))
+            return
+        counted(event, self._driver.counter)
+        if isinstance(event, events.Batch):
             await self._batch(event, live, head, response, receive)
         elif isinstance(event, events.Answer) and head.stateless:
             raise TurnedAway(refused(400, "nothing was asked of you: send requests only"))
@@ -240,50 +320,14 @@ class Posting:
         elif live is not None and call.method in _SPECIAL:
             live.session.changed = True
 
-    def _start(self, call: Running, live: Live | None, head: Head, line: Line, task: Task) -> None:
+    def _reply(self) -> Reply:
+        return Reply(self._loop, self._thread, self._high)
+
+    def _start(self, call: Running, live: Live | None, head: Head, line: Line) -> None:
         call.headers = head
         # What tells it from all others, of whatever client.
         call.key = next(self._keys) if live is None else (live.id, call.id)
-        # At once, and not in a turn of its own.
-        leave(self._loop, task)
-        try:
-            self._driver.start(call, line)
-        finally:
-            enter(self._loop, task)
-
-    async def _go_on(
-        self,
-        call: Running,
-        peer: Peer,
-        live: Live | None,
-        reply: Reply,
-        response: Response,
-        receive: Receive,
-    ) -> None:
-        """A call that has begun and has to wait, or a handshake."""
-        if live is None and call.method == "initialize":
-            await self._open(peer, reply, response)
-        else:
-            asked = Asked(self._driver, [call.key], stateless=not call.caller.revision.handshake)
-            listens = call.method == "subscriptions/listen"
-            with self._listening.counted() if listens else contextlib.nullcontext():
-                await self._answer(asked, reply, response, receive, live)
-
-    async def _answer(
-        self,
-        asked: Asked,
-        reply: Reply,
-        response: Response,
-        receive: Receive,
-        live: Live | None,
-    ) -> None:
-        if live is not None:
-            live.calls += len(asked.keys)
-        try:
-            await self._answering.answer(asked, reply, response, receive, live)
-        finally:
-            if live is not None:
-                live.calls -= len(asked.keys)
+        self._driver.start(call, line)
 
     async def _open(self, peer: Peer, reply: Reply, response: Response) -> None:
         """The answer to `initialize`, and a session if it is a good one."""
@@ -319,23 +363,30 @@ class Posting:
                 elif isinstance(event, events.Reply):
                     counted(event, self._driver.counter)
             raise TurnedAway(too_busy(UNSET))
-        reply = Reply(self._loop, self._thread, self._high)
+        reply = self._reply()
         array = Array(len(batch.events), reply)
         asked = Asked(self._driver, [], stateless=False)
-        for event in batch.events:
-            counted(event, self._driver.counter)
-            if isinstance(event, Running):
-                self._start(event, live, head, array, response.task)
-                asked.keys.append(event.key)
-            elif isinstance(event, events.Reply):
-                array.answer(event.frame, event.error)
-            else:
-                if live is not None:
-                    self.note(event, live)
-                array.answer(None, None)
-        await self._answer(asked, reply, response, receive, live)
-        if live is not None:
-            await self._sessions.save(live)
+        with Outside(self._loop, response.task):
+            for event in batch.events:
+                counted(event, self._driver.counter)
+                if isinstance(event, Running):
+                    self._start(event, live, head, array)
+                    asked.keys.append(event.key)
+                elif isinstance(event, events.Reply):
+                    array.answer(event.frame, event.error)
+                else:
+                    if live is not None:
+                        self.note(event, live)
+                    array.answer(None, None)
+        if live is None:
+            await self._answering.answer(asked, reply, response, receive, live)
+            return
+        live.calls += size
+        try:
+            await self._answering.answer(asked, reply, response, receive, live)
+        finally:
+            live.calls -= size
+        await self._sessions.save(live)
 
 
 def _id(decoded: Decoded | list[Raw]) -> Id | UnsetType:

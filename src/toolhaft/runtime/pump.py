@@ -26,9 +26,21 @@ from typing import Any, Generic, TypeVar
 K = TypeVar("K")
 
 
-# Step out of a task for a moment, and into it again: only outside of tasks can coroutines be begun
-# at once. To be called with the loop and the task.
-leave, enter = _leave_task, _enter_task
+class Outside:
+    """Steps out of a task for a moment, in which there is no waiting: only outside of tasks can
+    coroutines be begun at once."""
+
+    __slots__ = ("_loop", "_task")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[Any]") -> None:
+        self._loop = loop
+        self._task = task
+
+    def __enter__(self) -> None:
+        _leave_task(self._loop, self._task)
+
+    def __exit__(self, *error: object) -> None:
+        _enter_task(self._loop, self._task)
 
 
 class _Waiting(Generic[K]):

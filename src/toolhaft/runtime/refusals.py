@@ -2,8 +2,8 @@
 
 from msgspec import UNSET, UnsetType
 
+from ..envelope import Id
 from ..errors import InternalError, UnsupportedVersion
-from ..jsonrpc import Id
 from ..protocol.head import VERSION, Head
 from ..protocol.http import Refused, refused
 from ..protocol.revisions import HANDSHAKES

@@ -17,6 +17,21 @@ Receive: TypeAlias = Callable[[], Awaitable[Event]]
 Send: TypeAlias = Callable[[Event], Awaitable[None]]
 
 JSON: Final = (b"content-type", b"application/json")
+_JSON_ONLY: Final = (JSON,)
+
+
+class Whole(Struct, frozen=True, gc=False):
+    """A response that can be written in one go."""
+
+    status: int
+    body: bytes
+    # Without its length.
+    headers: tuple[tuple[bytes, bytes], ...] = _JSON_ONLY
+
+    @staticmethod
+    def refusing(refused: Refused) -> "Whole":
+        """Says why a request is not let in."""
+        return Whole(refused.status, refused.body, (JSON, *refused.headers))
 
 
 class Response(Struct, eq=False):
@@ -43,22 +58,21 @@ class Response(Struct, eq=False):
 
         return came
 
-    async def json(self, status: int, body: bytes) -> None:
-        """The whole of it."""
-        headers = [JSON, (b"content-length", b"%d" % len(body))]
-        if self.headers:
-            headers += self.headers
+    async def whole(self, whole: Whole) -> None:
+        """All of it."""
+        body = whole.body
+        headers = [*whole.headers, (b"content-length", b"%d" % len(body)), *self.headers]
         self.begun = self.ended = True
-        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        await self.send({"type": "http.response.start", "status": whole.status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
+
+    async def json(self, status: int, body: bytes) -> None:
+        """JSON, and nothing after it."""
+        await self.whole(Whole(status, body))
 
     async def text(self, body: bytes, kind: str) -> None:
         """The whole of it, for people and for tools."""
-        headers = [(b"content-type", kind.encode()), (b"content-length", b"%d" % len(body))]
-        self.begun = self.ended = True
-        start = {"type": "http.response.start", "status": 200, "headers": headers + self.headers}
-        await self.send(start)
-        await self.send({"type": "http.response.body", "body": body})
+        await self.whole(Whole(200, body, ((b"content-type", kind.encode()),)))
 
     async def empty(self, status: int) -> None:
         """A status, and nothing more to say."""
@@ -70,15 +84,11 @@ class Response(Struct, eq=False):
 
     async def refuse(self, refused: Refused) -> None:
         """Say why a request is not let in."""
-        self.headers += refused.headers
-        await self.json(refused.status, refused.body)
+        await self.whole(Whole.refusing(refused))
 
     async def events(self, text: bytes) -> None:
         """A stream that is over as soon as it begins."""
-        headers = [*FINISHED, (b"content-length", b"%d" % len(text)), *self.headers]
-        self.begun = self.ended = True
-        await self.send({"type": "http.response.start", "status": 200, "headers": headers})
-        await self.send({"type": "http.response.body", "body": text})
+        await self.whole(Whole(200, text, FINISHED))
 
     async def begin(self) -> None:
         """A stream, from now on."""

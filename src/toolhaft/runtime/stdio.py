@@ -14,6 +14,8 @@ from .ears import Hearing
 
 _CHUNK: Final = 65536
 _LARGE_CHUNK: Final = 1024 * 1024
+# It is cheaper to copy a frame of this length than to hand it down in two pieces.
+_LONG: Final = 4096
 # While answers are gathered, no more than this is held back.
 _GATHERED: Final = 65536
 
@@ -30,7 +32,7 @@ class Output:
 
     def __init__(self, descriptor: int, framer: Framer, high: int) -> None:
         self._descriptor = descriptor
-        self._wrap = framer.wrap
+        self._framer = framer
         self._high = high
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
@@ -63,7 +65,13 @@ class Output:
         if self.left is None and not self._corked and not self._frames:
             with self._lock:
                 if self.left is None and not self._frames:  # still nothing to go before it
-                    self._write(*self._wrap((frame,)))
+                    end = self._framer.end
+                    if end is None:
+                        self._write(self._framer.wrap((frame,)))
+                    elif len(frame) > _LONG:  # which is not copied for one byte
+                        self._write(frame, end)
+                    else:
+                        self._write(frame + end)
                     return
         self._frames.append(frame)
         self._held += len(frame)
@@ -141,7 +149,7 @@ class Output:
         frames, self._frames = self._frames, []
         self._held = 0
         if frames:
-            self._write(*self._wrap(frames))
+            self._write(self._framer.wrap(frames))
 
     def _write(self, data: bytes | memoryview, end: bytes = b"") -> None:
         size = len(data) + len(end)
@@ -252,28 +260,26 @@ class Input:
                 data = b""
             self._chunk = _LARGE_CHUNK if len(data) >= _CHUNK else _CHUNK
             self._framer.feed(data)
-            self.at_end = not data
+            if not data:
+                self.at_end = True
         self.serve()
         if not data and not self._framer.frames:
             self._loop.call_soon_threadsafe(self._end)
 
     def serve(self) -> None:
         """Act on every frame that is complete."""
-        frames, receive, output = self._framer.frames, self._connection.receive, self._output
+        frames, output = self._framer.frames, self._output
         self.serving = True
-        self.turns += 1
         several = len(frames) > 1
         if several:
             output.cork()
         while frames and (output.left is None or not output.full):
+            self.turns += 1
             try:
                 frame = frames.popleft()
             except IndexError:  # the watch was quicker
                 break
-            receive(frame)
-            if not frames:
-                break
-            self.turns += 1
+            self._connection.receive(frame)
         if several:
             output.uncork()
         self.serving = False

@@ -83,7 +83,7 @@ def _config(app: App, limits: Limits, tls: Tls | None) -> uvicorn.Config:
         app,
         interface="asgi3",
         loop="none",
-        http=_protocol(limits),
+        http=_protocol(app, limits),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -96,9 +96,9 @@ def _config(app: App, limits: Limits, tls: Tls | None) -> uvicorn.Config:
     )
 
 
-def _protocol(limits: Limits) -> Any:
+def _protocol(app: App, limits: Limits) -> Any:
     if importlib.util.find_spec("httptools") is None:
         return "h11"
     from .httptools_protocol import Protocol  # noqa: PLC0415
 
-    return partial(Protocol, limits)
+    return partial(Protocol, app, limits)

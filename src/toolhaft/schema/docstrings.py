@@ -6,7 +6,8 @@ the text. Only an `MCP Parameters:` block is written for us, so only that can be
 
 import re
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ..patterns import pattern
 
@@ -34,7 +35,7 @@ _DEFINITION = pattern(r"(?: {2,4}+([^\s-]++)[ \t]*+-| {6,}+)(.*)")
 _LITERAL = pattern(r"\s|[-*+] |\d++[.)] |\||[-=~]{3,}+$")
 
 
-class Docstring(NamedTuple):
+class Docstring(Struct, frozen=True):
     """The text that a model reads about a function, and what it reads about each parameter."""
 
     description: str | None

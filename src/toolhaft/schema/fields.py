@@ -9,7 +9,7 @@ import msgspec
 MISSING = dataclasses.MISSING
 
 
-class Field(typing.NamedTuple):
+class Field(msgspec.Struct, frozen=True):
     """One member of the object."""
 
     name: str

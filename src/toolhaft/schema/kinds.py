@@ -18,6 +18,7 @@ from typing import (
     Literal,
     LiteralString,
     NewType,
+    TypeAlias,
     Union,
     cast,
     get_args,
@@ -129,11 +130,26 @@ _WORDS = {
 }
 
 
+# What a reader has against a value: as it says it, or by the places in the value.
+Objection: TypeAlias = str | Sequence[tuple[str, str]]
+
+
+def objection(error: msgspec.ValidationError) -> Objection:
+    """What is in an error. The error itself would keep alive all that was read."""
+    cause = error.__cause__
+    return cause.problems if isinstance(cause, models.Refusal) else str(error)
+
+
 def in_words(error: msgspec.ValidationError) -> list[str]:
     """What a reader has against a value, one line each: the place in the value, and the words."""
-    if isinstance(error.__cause__, models.Refusal):
-        return [f"{place}: {clipped(words)}" for place, words in error.__cause__.problems]
-    words, _, place = str(error).partition(" - at `$")
+    return worded(objection(error))
+
+
+def worded(found: Objection) -> list[str]:
+    """The same for what was in an error."""
+    if not isinstance(found, str):
+        return [f"{place}: {clipped(words)}" for place, words in found]
+    words, _, place = found.partition(" - at `$")
     told = re.sub(
         "`([^`]+)`",
         lambda match: " or ".join(_WORDS.get(word, word) for word in match[1].split(" | ")),

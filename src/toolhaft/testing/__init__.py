@@ -14,9 +14,9 @@ returns, and the marker `eras`.
 from ..client.failures import BadAnswer, ClientRefused, NoAnswer, Refused, ServerGone
 from ..client.wire import Passed, Wire
 from .acting import DoneTwice, acts_once
-from .answers import Question, Unanswered, UnusedAnswers
+from .answers import Question, Unanswered, UnfitAnswer, UnusedAnswers
 from .assertions import assert_error, assert_metrics, assert_resource, assert_same_in_every_era
-from .client import Client
+from .client import Client, ClientOptions
 from .contract import ContractChanged, assert_contract, contract_of
 from .hearing import Heard, Notice
 from .playing import Differs, Played, in_both_eras, play
@@ -24,13 +24,16 @@ from .recording import record, transcript
 from .replaying import Mismatch, replay
 from .requests import Requests, requests
 from .results import PromptAnswer, ToolFailed, ToolResult
-from .sync import SyncClient
+from .snapshot import BadContract
+from .sync import SyncClient, SyncHeard
 from .transcripts import BadTranscript
 
 __all__ = [
     "BadAnswer",
+    "BadContract",
     "BadTranscript",
     "Client",
+    "ClientOptions",
     "ClientRefused",
     "ContractChanged",
     "Differs",
@@ -47,9 +50,11 @@ __all__ = [
     "Requests",
     "ServerGone",
     "SyncClient",
+    "SyncHeard",
     "ToolFailed",
     "ToolResult",
     "Unanswered",
+    "UnfitAnswer",
     "UnusedAnswers",
     "Wire",
     "acts_once",

@@ -1,24 +1,32 @@
 """Answers that a test has ready for what a server may ask."""
 
 import inspect
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 import msgspec
 
-from ..client.shapes import as_list
+from ..client.shapes import as_list, as_object
 from ..errors import McpError
 from ..features.asking import Accepted, Cancelled, Declined, Sampled
+from ..protocol.revisions import REVISIONS, SUPPORTED, Revision
+from ..schema.checker import problems
 
 Json: TypeAlias = dict[str, Any]
 # By what the question says or by its method; in order; or a function of method and params.
 Answers: TypeAlias = Mapping[str, Any] | Sequence[Any] | Callable[[str, Json], Any]
 
+_FORM = "elicitation.form"
 _ELICIT, _SAMPLE, _ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
 
 
 class Unanswered(AssertionError):
     """The server asks what the test has no answer for."""
+
+
+class UnfitAnswer(AssertionError):
+    """The test has an answer that is none to what the server asks."""
 
 
 class UnusedAnswers(AssertionError):
@@ -43,6 +51,7 @@ class Script:
     """The answers, and what became of them."""
 
     def __init__(self, answers: Answers | None) -> None:
+        _check(answers)
         self._function = answers if callable(answers) else None
         self._named: Mapping[str, Any] | None = None
         self._listed: Sequence[Any] = ()
@@ -60,6 +69,7 @@ class Script:
 
         Raises:
             Unanswered: there is none.
+            UnfitAnswer: it is none to this question.
             McpError: the answer is that.
         """
         question = Question(method, params)
@@ -81,6 +91,16 @@ class Script:
         """
         if unused := list(self._unused()):
             raise UnusedAnswers(f"nobody has asked for the answers to {', '.join(unused)}")
+
+    def hint(self, revision: Revision) -> str | None:
+        """Why answers may be left over: there are revisions in which no user can be asked."""
+        if _FORM in revision.askable or not any(self._unused()):
+            return None
+        oldest = [date for date in SUPPORTED if _FORM in REVISIONS[date].askable][-1]
+        return (
+            f"revision {revision.date} has no elicitation, so the server cannot ask for these "
+            f"answers; let this test speak {oldest} or later"
+        )
 
     def _unused(self) -> Iterator[str]:
         yield from (repr(key) for key in self._named or () if key not in self._used)
@@ -104,8 +124,25 @@ class Script:
         raise Unanswered(f"no answer to {question.method}: {question.text!r}; give {how}")
 
 
+def _check(answers: object) -> None:
+    if isinstance(answers, str | bytes):
+        raise TypeError(f"answers={answers!r} is a text; give a list of answers: [{answers!r}]")
+    if answers is not None and not isinstance(answers, Mapping | Sequence | Callable):
+        kind = type(answers).__name__
+        raise TypeError(f"answers is a {kind}; give a mapping, a list or a function")
+
+
 def sent(question: Question, answer: Any) -> Json:
-    """An answer as a client sends it."""
+    """An answer as a client sends it.
+
+    Raises:
+        UnfitAnswer: it is none to this question.
+    """
+    method = question.method
+    if method not in _SENT:  # of an extension that we know nothing of
+        return cast(Json, _plain(question, answer))
+    if isinstance(answer, _OF_OTHERS[method]):
+        _refuse(question, answer, _WANTED[method])
     if isinstance(answer, Declined | Cancelled):
         return {"action": "decline" if isinstance(answer, Declined) else "cancel"}
     if isinstance(answer, Sampled):
@@ -113,37 +150,74 @@ def sent(question: Question, answer: Any) -> Json:
         reason = said.pop("stop_reason")
         return said if reason is None else {**said, "stopReason": reason}
     value: Any = cast(Any, answer).value if isinstance(answer, Accepted) else answer
-    plain: Any = msgspec.to_builtins(value)
-    if isinstance(plain, dict) and _WHOLE.get(question.method) in (None, *cast(Json, plain)):
-        return cast(Json, plain)
-    return _SENT[question.method](question.params, plain)
+    plain = _plain(question, value)
+    whole = as_object(plain)
+    if whole is not None and _WHOLE[method] in whole:
+        return whole
+    return _SENT[method](question, plain)
 
 
-def _elicited(params: Json, plain: Any) -> Json:
-    if params.get("mode") == "url":  # a page has no fields to fill in
+def _plain(question: Question, value: Any) -> Any:
+    try:
+        return msgspec.to_builtins(value)
+    except TypeError as error:
+        _refuse(question, value, f"it cannot be sent as JSON: {error}")
+
+
+def _elicited(question: Question, plain: Any) -> Json:
+    if question.params.get("mode") == "url":  # a page has no fields to fill in
         return {"action": "accept"}
-    if isinstance(plain, dict):
-        return {"action": "accept", "content": plain}
-    properties = list(params.get("requestedSchema", {}).get("properties", {}))
-    return {"action": "accept", "content": {properties[0] if properties else "value": plain}}
+    schema: Json = question.params.get("requestedSchema", {})
+    content = as_object(plain)
+    if content is None:
+        properties = list(schema.get("properties", {}))
+        content = {properties[0] if properties else "value": plain}
+    if wrong := problems(content, schema, where="content"):
+        words = "; ".join(wrong)
+        _refuse(question, plain, f"{words}; the server's schema is {json.dumps(schema)}{_AS_IT_IS}")
+    return {"action": "accept", "content": content}
 
 
-def _sampled(params: Json, plain: Any) -> Json:
+def _sampled(question: Question, plain: Any) -> Json:
     content = {"type": "text", "text": plain} if isinstance(plain, str) else plain
+    blocks = as_list(content) or [content]
+    if not all("type" in (as_object(each) or {}) for each in blocks):
+        _refuse(question, plain, _WANTED[_SAMPLE])
     return {"role": "assistant", "content": content, "model": "test", "stopReason": "endTurn"}
 
 
-def _roots(params: Json, plain: Any) -> Json:
-    return {"roots": [{"uri": each} if isinstance(each, str) else each for each in plain]}
+def _roots(question: Question, plain: Any) -> Json:
+    roots = as_list(plain)
+    if roots is None:
+        _refuse(question, plain, _WANTED[_ROOTS])
+    return {"roots": [{"uri": each} if isinstance(each, str) else each for each in roots]}
 
 
-_SENT: dict[str, Callable[[Json, Any], Json]] = {
+def _refuse(question: Question, answer: Any, why: str) -> NoReturn:
+    raise UnfitAnswer(
+        f"the answer {answer!r:.200} to {question.method}: {question.text!r} does not fit: {why}"
+    )
+
+
+_SENT: dict[str, Callable[[Question, Any], Json]] = {
     _ELICIT: _elicited,
     _SAMPLE: _sampled,
     _ROOTS: _roots,
 }
 # A dict with this member is sent as it is.
 _WHOLE = {_ELICIT: "action", _SAMPLE: "model", _ROOTS: "roots"}
+_OF_USERS = (Accepted, Declined, Cancelled)
+_OF_OTHERS: dict[str, tuple[type[Any], ...]] = {
+    _ELICIT: (Sampled,),
+    _SAMPLE: _OF_USERS,
+    _ROOTS: (*_OF_USERS, Sampled),
+}
+_AS_IT_IS = """; what is wrong on purpose is given whole: {"action": "accept", "content": …}"""
+_WANTED = {
+    _ELICIT: "expected a value, Declined() or Cancelled()",
+    _SAMPLE: "expected a text, blocks of content, a Sampled, or an McpError as a refusal",
+    _ROOTS: "expected a list of URIs, or an McpError as a refusal",
+}
 
 
 def _last_words(params: Json) -> str:

@@ -14,7 +14,7 @@ from ..client.conversation import Conversation, Progress, encoded
 from ..client.envelope import ALL_CAPABILITIES
 from ..client.http import Http
 from ..client.memory import InMemory
-from ..client.shapes import as_object, parsed
+from ..client.shapes import as_list, as_object, parsed
 from ..client.sockets import Sockets
 from ..client.stdio import Child
 from ..client.transport import Transport
@@ -27,7 +27,7 @@ from ..types.prompts import Completion, Prompt
 from ..types.resources import Resource, ResourceTemplate
 from ..types.tools import Tool
 from ..types.wire import Implementation
-from .answers import Answers, Question, Script
+from .answers import Answers, Question, Script, Unanswered, UnfitAnswer, UnusedAnswers
 from .hearing import Heard, Notice, hearing
 from .requests import INFO, Requests, completing
 from .results import (
@@ -82,9 +82,17 @@ class Client:
             `ClientOptions`.
     """
 
+    # What is said to who uses it outside of its block.
+    closed_because = "this client is not open; use it in: async with Client(…) as client"
+
     def __init__(
         self, server: Server, revision: str | None = None, **options: Unpack[ClientOptions]
     ) -> None:
+        if not isinstance(server, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f"a Client is of a Server, not of {type(server).__name__}; there are Client.stdio "
+                "for a command, Client.http for a URL and Client.asgi for an application"
+            )
         self._prepare(lambda: InMemory(server), revision, options)
 
     def _prepare(
@@ -93,6 +101,8 @@ class Client:
         if unknown := sorted(options.keys() - ClientOptions.__annotations__.keys()):
             known = ", ".join(sorted(ClientOptions.__annotations__))
             raise TypeError(f"no such option: {unknown[0]}; there are {known}")
+        if not options.get("timeout", PATIENCE) > 0:
+            raise ValueError(f"timeout={options.get('timeout')!r} must be above 0 seconds")
         self._connect = connect
         self._options = options
         self._wanted = revision
@@ -148,6 +158,10 @@ class Client:
         **options: Unpack[ClientOptions],
     ) -> "Client":
         """A client over HTTP without a socket: of an ASGI application, whose lifespan it runs."""
+        if not callable(app):
+            raise TypeError(
+                f"{type(app).__name__} is no ASGI application; that of a Server is server.asgi()"
+            )
         return cls._over(lambda: Http(InProcess(app, path), headers or {}), revision, options)
 
     @classmethod
@@ -203,14 +217,23 @@ class Client:
     ) -> None:
         talk, self._talk = self.talk, None
         await talk.end()
-        if error is None:
+        hint = self._script.hint(talk.revision)
+        if error is not None:
+            if hint is not None and not isinstance(error, Unanswered | UnfitAnswer):
+                error.add_note(hint)
+            return
+        try:
             self._script.check()
+        except UnusedAnswers as unused:
+            if hint is not None:
+                unused.add_note(hint)
+            raise
 
     @property
     def talk(self) -> Conversation:
         """The conversation, for what is not here."""
         if self._talk is None:
-            raise RuntimeError("this client is not open; use it in: async with Client(…) as client")
+            raise RuntimeError(self.closed_because)
         return self._talk
 
     # Who it talks to
@@ -239,6 +262,12 @@ class Client:
     def stderr(self) -> str:
         """What the server has written to stderr, if it is a process of ours."""
         return "" if self._transport is None else self._transport.said
+
+    @property
+    def exit_status(self) -> int | None:
+        """With which the server has ended, if it is a process of ours, and has: below 0, the signal
+        that it took."""
+        return self._transport.status if isinstance(self._transport, Child) else None
 
     # Tools
 
@@ -380,7 +409,7 @@ class Client:
         """Any request; its result as it was sent."""
         return await self.talk.request(
             method,
-            msgspec.to_builtins(dict(params or {})),
+            _plain(method, dict(params or {})),
             timeout=timeout,
             progress=on_progress or self._options.get("on_progress"),
             meta=None if meta is None else dict(meta),
@@ -390,23 +419,25 @@ class Client:
         """Any notification."""
         await self.talk.notify(method, dict(params or {}))
 
-    async def raw(self, message: Json | str | bytes) -> Any:
-        """Send a message just as it is; the response, or None if it is none that has one.
+    async def raw(self, message: Json | list[Any] | str | bytes) -> Any:
+        """Send a message just as it is; the response, or None if it is none that has one. That to
+        a batch is a list.
 
         `client.requests` makes messages that say what this client's revision asks for.
         """
         known: Any = message
-        if isinstance(message, dict):
+        if isinstance(message, dict | list):
             frame = encoded(message)
+        elif not isinstance(message, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            kind = type(message).__name__
+            raise TypeError(f"raw sends a dict, a list, a text or bytes as they are, not {kind}")
         else:
             frame = message.encode() if isinstance(message, str) else message
             try:
                 known = parsed(frame)
             except ValueError:
                 known = frame
-        members = (as_object(known) or {}).keys()
-        is_response = "method" not in members and members & {"result", "error"}
-        if is_response or members & {"id", "method"} == {"method"}:
+        if all(map(_is_silent, as_list(known) or [known])):
             await self.talk.send(known, frame)
             return None
         return await self.talk.exchange_raw(frame, known)
@@ -446,3 +477,18 @@ class Client:
             on_log(converted(params, LogMessage, method))
         if on_notice is not None:
             on_notice(Notice(method, params))
+
+
+def _plain(method: str, params: Json) -> Json:
+    try:
+        plain: Json = msgspec.to_builtins(params)
+    except TypeError as error:
+        raise TypeError(f"{method}: the params {params!r:.200} are no JSON: {error}") from None
+    return plain
+
+
+def _is_silent(message: Any) -> bool:
+    """Nobody answers a notification or a response."""
+    members = (as_object(message) or {}).keys()
+    is_response = "method" not in members and members & {"result", "error"}
+    return bool(is_response) or members & {"id", "method"} == {"method"}

@@ -6,8 +6,8 @@ way.
 """
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 from ..schema.shapes import is_object
 from .bounds import NOTHING, Narrowing
@@ -22,6 +22,8 @@ _HINTS = {
     "openWorldHint": "open-world",
 }
 _ABOUT = ("title", "description", "examples", "deprecated", "$comment")
+# Compares what two schemas say at a path.
+_Look: TypeAlias = Callable[[str, Any, Any], Iterator[tuple[str, str]]]
 _OTHER_WORDS = "the same schema in other words"
 _LONGEST = 60
 
@@ -142,6 +144,7 @@ def _arguments(where: str, before: Json, after: Json) -> Iterator[Difference]:
         *_headers(where, before, after),
         *_annotations(f"{where}, argument", where, before, after),
     ]
+    found += _openness(f"{where}, argument", f"{where}, arguments", before, after, found)
     yield from found or [Difference(where, _OTHER_WORDS, breaks=False)]
 
 
@@ -166,6 +169,7 @@ def _result(where: str, before: Json | None, after: Json | None) -> Iterator[Dif
         *_said(named, named, rest, forward=True, breaks=False),
         *_annotations(named, named, before, after),
     ]
+    found += _openness(named, named, before, after, found)
     yield from found or [Difference(named, _OTHER_WORDS, breaks=False)]
 
 
@@ -262,6 +266,27 @@ def _mirrored(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from _mirrored(part, f"{path}{name}.")
 
 
+def _openness(
+    part: str, whole: str, before: Json, after: Json, told: Iterable[Difference]
+) -> list[Difference]:
+    """Objects that say now whether they have more members than are listed, or no longer say it."""
+    places = {each.where for each in told}
+    found = [
+        Difference(f"{part} {path}" if path else whole, words, breaks=False)
+        for path, words in _closed("", before, after)
+    ]
+    return [each for each in found if each.where not in places]
+
+
+def _closed(path: str, old: Any, new: Any) -> Iterator[tuple[str, str]]:
+    if not is_object(old) or not is_object(new):
+        return
+    was, now = (each.get("additionalProperties") is False for each in (old, new))
+    if was != now:
+        yield path, f"{'has no' if now else 'may have'} members that are not listed"
+    yield from _inside(_closed, path, old, new)
+
+
 def _annotations(part: str, whole: str, before: Json, after: Json) -> Iterator[Difference]:
     """What schemas say to people and models, where both have something to say it of."""
     for path, words in _texts("", before, after):
@@ -278,9 +303,14 @@ def _texts(path: str, old: Any, new: Any) -> Iterator[tuple[str, str]]:
         was, now = (_shown(each["default"]) if "default" in each else "none" for each in (old, new))
         if was != now:
             yield path, f"default was {was}, is {now}"
+    yield from _inside(_texts, path, old, new)
+
+
+def _inside(look: _Look, path: str, old: Json, new: Json) -> Iterator[tuple[str, str]]:
+    """What is found in the parts that two schemas have in common."""
     for name in sorted(old.get("properties", {}).keys() & new.get("properties", {}).keys()):
         inner = f"{path}.{name}" if path else name
-        yield from _texts(inner, old["properties"][name], new["properties"][name])
-    yield from _texts(f"{path}[]", old.get("items"), new.get("items"))
+        yield from look(inner, old["properties"][name], new["properties"][name])
+    yield from look(f"{path}[]", old.get("items"), new.get("items"))
     for name in sorted(old.get("$defs", {}).keys() & new.get("$defs", {}).keys()):
-        yield from _texts(name, old["$defs"][name], new["$defs"][name])
+        yield from look(name, old["$defs"][name], new["$defs"][name])

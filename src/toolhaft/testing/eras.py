@@ -1,5 +1,6 @@
 """What the pytest plugin needs to know: which revisions a marker names, and what a target is."""
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -47,6 +48,11 @@ def client_of(target: object, revision: str | None) -> Client:
         )
     if target.startswith(("http://", "https://")):
         return Client.http(target, revision=revision)
-    if " " in target:
+    if " " in target and not _is_path(target):
         return Client.stdio(target, revision=revision)
     return Client.stdio([sys.executable, "-m", "toolhaft", "run", target], revision=revision)
+
+
+def _is_path(target: str) -> bool:
+    """Is it one file or folder, with or without the name of a server in it?"""
+    return any(os.path.exists(each) for each in (target, target.rpartition(":")[0]))

@@ -200,6 +200,11 @@ class SyncClient:
         return self.client.stderr
 
     @property
+    def exit_status(self) -> int | None:
+        """With which the server has ended, if it is a process of ours, and has."""
+        return self.client.exit_status
+
+    @property
     def wire(self) -> Wire:
         """Everything that was sent and received."""
         return self.client.wire
@@ -320,7 +325,7 @@ class SyncClient:
         """Any notification."""
         self.run(self.client.notify(method, params))
 
-    def raw(self, message: Json | str | bytes) -> Any:
+    def raw(self, message: Json | list[Any] | str | bytes) -> Any:
         """Send a message just as it is; the response, or None if it is none that has one."""
         return self.run(self.client.raw(message))
 

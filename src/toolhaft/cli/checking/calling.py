@@ -4,14 +4,20 @@ Only if it is asked for: a tool that is said to be read-only may still cost some
 """
 
 import asyncio
+import re
 from typing import Any
 
 from ...errors import McpError
+from ...features.values import WrongResult
 from ...schema.checker import problems
 from .findings import Finding
-from .serving import Client, Json
+from .serving import Client, Json, list_in
 
 _PATIENCE = 10.0
+# How failures are marked, in answers and in the log alike.
+_ERROR = re.compile(r"\(error \w+\)")
+_LOOKS = 50
+_A_MOMENT = 0.02
 # A name that no tool has. A call of it waits for the lifespan, and then is refused.
 _NOBODY = "toolhaft-check--no-such-tool"
 _INTERNAL_ERROR = -32603
@@ -41,14 +47,14 @@ async def called(client: Client, listing: Json) -> list[Finding]:
     for resource in listing["resources"]:
         where = f"resource {resource['uri']}"
         result = await _asked(client, where, "resources/read", {"uri": resource["uri"]}, found)
-        if result is not None and not result["contents"]:
+        if result is not None and not list_in(result, "contents", "resources/read"):
             words = "it is empty: reading it gives no contents"
             found.append(Finding("warning", "empty", where, words, "return something"))
     for prompt in listing["prompts"]:
         if not any(each.get("required") for each in prompt.get("arguments", [])):
             where = f"prompt {prompt['name']}"
             result = await _asked(client, where, "prompts/get", {"name": prompt["name"]}, found)
-            if result is not None and not result["messages"]:
+            if result is not None and not list_in(result, "messages", "prompts/get"):
                 words = "it is empty: it gives no messages"
                 found.append(Finding("warning", "empty", where, words, "return a message"))
     return found
@@ -66,6 +72,9 @@ async def _call(client: Client, tool: Json) -> list[Finding]:
     result = await _asked(client, where, "tools/call", params, found)
     if result is None or result.get("resultType") == "input_required":
         return found
+    if WrongResult.for_client in _text(result):
+        words = f"its result does not fit its schema: {await _logged(client, _text(result))}"
+        return [Finding("error", "result", where, words, "correct one of them")]
     if result.get("isError"):
         words = f"it fails without arguments: {_text(result)}"
         advice = "require what it needs"
@@ -80,6 +89,17 @@ async def _call(client: Client, tool: Json) -> list[Finding]:
         words = f"its result does not fit its schema: {wrong[0]}"
         return [Finding("error", "result", where, words, "correct one of them")]
     return []
+
+
+async def _logged(client: Client, failure: str) -> str:
+    """What the server says on stderr of a failure that it does not explain to its clients."""
+    found = _ERROR.search(failure)
+    for _ in range(_LOOKS if found else 0):
+        for line in client.said:
+            if found and found[0] in line:
+                return line.partition(": ERROR: ")[2].strip() or line.strip()
+        await asyncio.sleep(_A_MOMENT)
+    return failure
 
 
 def _text(result: Json) -> str:

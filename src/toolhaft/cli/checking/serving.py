@@ -9,9 +9,15 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
-from ...errors import McpError
+from ...client.conversation import result_of
+from ...client.failures import BadAnswer
+from ...client.shapes import as_list, as_object
 from ...protocol.revisions import NEWEST_HANDSHAKE, SUPPORTED
 from ...protocol.stateless import SERVER_INFO
+from ...testing.results import converted
+from ...types.prompts import Prompt
+from ...types.resources import Resource, ResourceTemplate
+from ...types.tools import Tool
 
 Json: TypeAlias = dict[str, Any]
 
@@ -21,16 +27,14 @@ _A_LINE = 64 * 1024 * 1024
 _GRACE = 5.0
 _A_MOMENT = 0.01
 _SECONDS_TO_DRAIN = 0.5
-_LISTS = {
-    "tools": ("tools", "tools/list", "tools"),
-    "resources": ("resources", "resources/list", "resources"),
-    "templates": ("resources", "resources/templates/list", "resourceTemplates"),
-    "prompts": ("prompts", "prompts/list", "prompts"),
+# By what they are called here: the capability, the request, the member of its result, and what is
+# in that.
+_LISTS: dict[str, tuple[str, str, str, type[Any]]] = {
+    "tools": ("tools", "tools/list", "tools", Tool),
+    "resources": ("resources", "resources/list", "resources", Resource),
+    "templates": ("resources", "resources/templates/list", "resourceTemplates", ResourceTemplate),
+    "prompts": ("prompts", "prompts/list", "prompts", Prompt),
 }
-
-
-class Broken(Exception):
-    """What came was no answer; the message says what it was."""
 
 
 class Client:
@@ -50,7 +54,7 @@ class Client:
 
         Raises:
             McpError: the server refuses.
-            Broken: it does not answer as the protocol says.
+            BadAnswer: it does not answer as the protocol says.
         """
         self._last_id = id_ = self._last_id + 1
         if not handshake:
@@ -66,10 +70,7 @@ class Client:
             if message.get("id") == id_ and "method" not in message:
                 break
         self.first_answer = self.first_answer or time.perf_counter() - self.begun
-        if "error" in message:
-            raise McpError(message["error"]["message"], code=message["error"]["code"])
-        result: Json = message["result"]
-        return result
+        return result_of(message, method)
 
     async def send(self, message: Json) -> None:
         """Send a message."""
@@ -85,13 +86,13 @@ class Client:
         if not line:
             await asyncio.wait([self._listening], timeout=_GRACE)
             told = "".join(self.said).strip()
-            raise Broken(f"the server ended before it answered {method}\n{told}".strip())
+            raise BadAnswer(f"the server ended before it answered {method}\n{told}".strip())
         try:
             message: Any = json.loads(line)
         except ValueError:
-            raise Broken(f"the server wrote what is no message: {line[:80]!r}") from None
+            raise BadAnswer(f"the server wrote what is no message: {line[:80]!r}") from None
         if not isinstance(message, dict):
-            raise Broken(f"the server wrote what is no message: {line[:80]!r}")
+            raise BadAnswer(f"the server wrote what is no message: {line[:80]!r}")
         return message  # pyright: ignore[reportUnknownVariableType]
 
     async def _listen(self) -> None:
@@ -144,7 +145,9 @@ async def listed_without_handshake(client: Client) -> Json:
     """What is listed in the newest revision."""
     found = await client.request("server/discover", {})
     info: Json = found.get("_meta", {}).get(SERVER_INFO, {})
-    lists = await _lists(client, found["capabilities"], handshake=False)
+    lists = await _lists(
+        client, _object_in(found, "capabilities", "server/discover"), handshake=False
+    )
     return {"server": info, "instructions": found.get("instructions", ""), **lists}
 
 
@@ -157,28 +160,52 @@ async def listed_after_handshake(client: Client) -> Json:
     }
     found = await client.request("initialize", opening, handshake=True)
     await client.send({"method": "notifications/initialized"})
-    lists = await _lists(client, found["capabilities"], handshake=True)
-    return {"server": found["serverInfo"], "instructions": found.get("instructions", ""), **lists}
+    info = _object_in(found, "serverInfo", "initialize")
+    lists = await _lists(client, _object_in(found, "capabilities", "initialize"), handshake=True)
+    return {"server": info, "instructions": found.get("instructions", ""), **lists}
 
 
-async def _lists(client: Client, capabilities: Json, *, handshake: bool) -> Json:
+async def _lists(client: Client, capabilities: Any, *, handshake: bool) -> Json:
     return {
-        name: await _pages(client, method, member, handshake=handshake)
+        name: await _pages(client, method, member, kind, handshake=handshake)
         if capability in capabilities
         else []
-        for name, (capability, method, member) in _LISTS.items()
+        for name, (capability, method, member, kind) in _LISTS.items()
     }
 
 
-async def _pages(client: Client, method: str, member: str, *, handshake: bool) -> list[Json]:
+async def _pages(
+    client: Client, method: str, member: str, kind: type[Any], *, handshake: bool
+) -> list[Json]:
     page = await client.request(method, {}, handshake=handshake)
-    entries: list[Json] = page[member]
+    entries = list_in(page, member, method)
     seen: set[str] = set()
     while "nextCursor" in page:
         cursor: str = page["nextCursor"]
         if cursor in seen:
-            raise Broken(f"{method} gives the cursor {cursor!r} twice, so its pages never end")
+            raise BadAnswer(f"{method} gives the cursor {cursor!r} twice, so its pages never end")
         seen.add(cursor)
         page = await client.request(method, {"cursor": cursor}, handshake=handshake)
-        entries += page[member]
+        entries += list_in(page, member, method)
+    for entry in entries:
+        converted(entry, kind, method)
     return entries
+
+
+def list_in(result: Json, member: str, method: str) -> list[Any]:
+    """A list that the result of a request has to have.
+
+    Raises:
+        BadAnswer: it has none.
+    """
+    found = as_list(result.get(member))
+    if found is None:
+        raise BadAnswer(f"{method}: the server's result has no list {member!r}: {result!r:.200}")
+    return found
+
+
+def _object_in(result: Json, member: str, method: str) -> Json:
+    found = as_object(result.get(member))
+    if found is None:
+        raise BadAnswer(f"{method}: the server's result has no object {member!r}: {result!r:.200}")
+    return found

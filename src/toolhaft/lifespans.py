@@ -1,0 +1,79 @@
+"""When calls may begin: the lifespan of a server, and those of the servers it includes."""
+
+from typing import Any
+
+from .protocol.ports import LifespanState
+
+
+class Lifespans:
+    """The lifespan of a server and those of the servers it includes. Whoever serves joins all of
+    them; one that comes later is joined when it is needed."""
+
+    def __init__(self, own: LifespanState | None) -> None:
+        self._own = own
+        self._members: list[LifespanState] = [] if own is None else [own]
+        # Those that came while somebody was served, and those that went.
+        self._late: list[LifespanState] = []
+        self._gone: list[LifespanState] = []
+        self._users = 0
+
+    @property
+    def value(self) -> Any:
+        """What the server's own has yielded."""
+        return None if self._own is None else self._own.value
+
+    @property
+    def entered(self) -> bool:
+        """May all calls begin?"""
+        return all(member.entered for member in self._members)
+
+    @property
+    def is_late(self) -> bool:
+        """Is somebody served who came before a member did?"""
+        return bool(self._late)
+
+    def add(self, member: LifespanState) -> None:
+        """Include another one."""
+        (self._late if self._users else self._members).append(member)
+
+    def discard(self, member: LifespanState) -> None:
+        """Include it no more; who has joined it leaves it in the end."""
+        if member in self._late:
+            self._late.remove(member)
+        elif self._users:
+            self._gone.append(member)
+        else:
+            self._members.remove(member)
+
+    def join(self) -> None:
+        """Somebody serves. Does not wait."""
+        self.catch_up()
+        self._users += 1
+        for member in self._members:
+            member.join()
+
+    def catch_up(self) -> None:
+        """Join those who came late, once for each who is served. On the loop."""
+        while self._late:
+            member = self._late.pop(0)
+            for _ in range(self._users):
+                member.join()
+            self._members.append(member)
+
+    async def leave(self) -> None:
+        """Somebody has stopped serving, and leaves the latest first."""
+        self._users -= 1
+        members = list(reversed(self._members))
+        if not self._users:
+            for member in self._gone:
+                self._members.remove(member)
+            self._gone.clear()
+            self._members += self._late
+            self._late.clear()
+        for member in members:
+            await member.leave()
+
+    async def wait(self) -> None:
+        """Wait until all calls may begin."""
+        for member in list(self._members):
+            await member.wait()

@@ -1,0 +1,662 @@
+"""Answers without a task: by the short way a client is told what it would be told by the long one.
+
+`Protocol` is given bytes as a transport would, cut anywhere. What it writes is compared with what
+it writes if no service is ever at hand, so that everything goes to the application.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import uvicorn
+from asgi import ACCEPT, ENVELOPE, STATELESS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from uvicorn.server import ServerState
+
+from toolhaft import Context, Server, ToolError
+from toolhaft.protocol.limits import Limits
+from toolhaft.runtime.asgi import App
+from toolhaft.runtime.httptools_protocol import Protocol
+
+ENOUGH = 5
+
+
+class Wire:
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self.closing = False
+        self.reading = True
+
+    def write(self, data: bytes) -> None:
+        if not self.closing:
+            self.written += data
+
+    def writelines(self, parts: list[bytes]) -> None:
+        self.write(b"".join(parts))
+
+    def close(self) -> None:
+        self.closing = True
+
+    abort = close
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+
+class LongWay:
+    """Stands for an application none of whose services is ever at hand."""
+
+    def at_hand(self, url: bytes, loop: asyncio.AbstractEventLoop) -> None: ...
+
+
+class Line:
+    """A connection to a server."""
+
+    def __init__(self, app: App, *, short: bool = True, limits: Limits | None = None) -> None:
+        config = uvicorn.Config(
+            app, interface="asgi3", ws="none", log_config=None, access_log=False,
+            server_header=False, date_header=False, proxy_headers=False,
+        )  # fmt: skip
+        config.load()
+        self.tasks: set[asyncio.Task[None]] = set()
+        state = ServerState()
+        state.tasks = self.tasks
+        self.state = state
+        self.wire = Wire()
+        services: Any = app if short else LongWay()
+        loop = asyncio.get_running_loop()
+        self.protocol = Protocol(services, limits or Limits(), config, state, {}, loop)
+        wire: Any = self.wire
+        self.protocol.connection_made(wire)
+
+    async def hear(self, data: bytes) -> None:
+        """Some bytes come, outside of any task as they do from a transport."""
+        loop = asyncio.get_running_loop()
+        heard = loop.create_future()
+
+        def receive() -> None:
+            self.protocol.data_received(data)
+            heard.set_result(None)
+
+        loop.call_soon(receive)
+        await heard
+
+    async def quiet(self) -> None:
+        async with asyncio.timeout(ENOUGH):
+            while self.tasks:
+                await asyncio.wait(self.tasks)
+
+    @property
+    def went_short(self) -> int:
+        """How many requests were answered without the application, so far."""
+        return self.state.total_requests if self.protocol.cycle is None else -1
+
+    def close(self) -> None:
+        self.protocol.connection_lost(None)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(ENOUGH):
+        while not condition():  # noqa: ASYNC110 - a timer of the connection brings it about
+            await asyncio.sleep(0.01)
+
+
+def demo() -> Server:
+    server = Server("demo", version="1")
+
+    @server.tool
+    async def add(a: int, b: int) -> int:
+        return a + b
+
+    @server.tool
+    async def tell(times: int, ctx: Context) -> str:
+        for time in range(times):
+            await ctx.progress(time + 1, times)
+        return "told"
+
+    @server.tool
+    async def wait() -> str:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0.001)
+        return "waited"
+
+    @server.tool
+    def plain() -> str:
+        return "plain"
+
+    @server.tool
+    async def fail() -> None:
+        raise ToolError("no")
+
+    @server.tool
+    async def echo(text: str) -> str:
+        return text
+
+    return server
+
+
+@asynccontextmanager
+async def served(server: Server | None = None, **options: Any) -> AsyncIterator[App]:
+    app = (server or demo()).asgi(path="/mcp", **options)
+    async with app.lifespan():
+        yield app
+
+
+def request(
+    message: Any, headers: dict[str, str] | None = None, *, verb: str = "POST", url: str = "/mcp"
+) -> bytes:
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    named = {"Host": "localhost", "Content-Type": "application/json", "Accept": ACCEPT}
+    named |= {"Content-Length": str(len(body)), **(headers or {})}
+    lines = [f"{verb} {url} HTTP/1.1", *(f"{name}: {value}" for name, value in named.items())]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def call(id_: object, tool: str, **arguments: object) -> bytes:
+    headers = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": tool}
+    meta = {**ENVELOPE, "progressToken": 7}
+    params = {"name": tool, "arguments": arguments, "_meta": meta}
+    message = {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
+    return request(message, headers)
+
+
+def listing(id_: object) -> bytes:
+    headers = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "tools/list"}
+    params = {"_meta": ENVELOPE}
+    message = {"jsonrpc": "2.0", "id": id_, "method": "tools/list", "params": params}
+    return request(message, headers)
+
+
+def bodies(written: bytes) -> list[Any]:
+    """The bodies of responses that tell their length."""
+    found = []
+    while written:
+        head, _, rest = written.partition(b"\r\n\r\n")
+        fields = dict(line.split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        length = int(fields[b"content-length"])
+        found.append(json.loads(rest[:length]))
+        written = rest[length:]
+    return found
+
+
+# Which way
+
+AT_ONCE: dict[str, Callable[[int], bytes]] = {
+    "a call": lambda id_: call(id_, "add", a=1, b=2),
+    "a call that tells something before": lambda id_: call(id_, "tell", times=2),
+    "a call that fails": lambda id_: call(id_, "fail"),
+    "wrong arguments": lambda id_: call(id_, "add", a="x"),
+    "a list": listing,
+    "an unknown tool": lambda id_: call(id_, "nothing"),
+    "a wrong route": lambda id_: call(id_, "add", a=1, b=2).replace(b"Name: add", b"Name: sub"),
+}
+
+
+@pytest.mark.parametrize("kind", AT_ONCE)
+async def test_what_waits_for_nothing_goes_the_short_way(kind: str) -> None:
+    async with served() as app:
+        line = Line(app)
+        await line.hear(listing(1))  # whoever comes first is looked at closely, on the long way
+        await line.quiet()
+        first, line.wire.written, line.protocol.cycle = line.wire.written, b"", None  # type: ignore[assignment]
+        await line.hear(AT_ONCE[kind](2))
+        await line.hear(AT_ONCE[kind](12345))
+
+        assert first.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert line.wire.written.count(b"HTTP/1.1 ") == 2
+        assert line.went_short == 3
+        assert not line.tasks
+        line.close()
+
+
+async def test_a_guard_is_asked_once_in_the_task_of_its_request() -> None:
+    server = Server("demo")
+    name: ContextVar[str] = ContextVar("name", default="nobody")
+    asked = 0
+
+    def guard(headers: Mapping[str, str]) -> str:
+        nonlocal asked
+        asked += 1
+        if "x-name" in headers:
+            name.set(headers["x-name"])
+        return "somebody"
+
+    @server.tool
+    async def who() -> str:
+        return name.get()
+
+    named = call(1, "who").replace(b"\r\nHost", b"\r\nX-Name: ann\r\nHost")
+    async with served(server, guard=guard) as app:
+        line = Line(app)
+        for data in (named, named, call(1, "who"), named, call(1, "who")):
+            await line.hear(data)
+            await line.quiet()
+
+        said = [each["result"]["content"][0]["text"] for each in bodies(line.wire.written)]
+        assert said == ["ann", "ann", "nobody", "ann", "nobody"]
+        assert asked == 5
+        line.close()
+
+
+async def test_others_have_their_turn_while_one_sends_many_requests() -> None:
+    async with served() as app:
+        line = Line(app)
+        await line.hear(call(0, "add", a=1, b=2))
+        await line.quiet()
+        await line.hear(b"".join(call(id_, "add", a=1, b=2) for id_ in range(1, 101)))
+
+        assert len(bodies(line.wire.written)) < 20
+        await line.quiet()
+        assert [each["id"] for each in bodies(line.wire.written)] == list(range(101))
+        line.close()
+
+
+async def test_many_requests_and_the_beginning_of_another_are_no_long_head() -> None:
+    async with served() as app:
+        line = Line(app)
+        await line.hear(b"".join(call(id_, "add", a=1, b=2) for id_ in range(200)) + b"POST /m")
+        await line.quiet()
+
+        assert len(bodies(line.wire.written)) == 200
+        assert not line.wire.closing
+        line.close()
+
+
+async def test_what_comes_behind_a_body_is_no_header() -> None:
+    server = Server("demo")
+
+    @server.tool
+    async def who(ctx: Context) -> str:
+        return ctx.headers.get("x-name", "nobody")
+
+    head, _, body = call(1, "who").partition(b"\r\n\r\n")
+    lines = [each for each in head.split(b"\r\n") if not each.startswith(b"Content-Length")]
+    lines.append(b"Transfer-Encoding: chunked")
+    chunked = b"\r\n".join(lines) + b"\r\n\r\n%x\r\n%b\r\n0\r\n" % (len(body), body)
+    async with served(server) as app:
+        line = Line(app)
+        await line.hear(call(1, "who"))
+        await line.quiet()
+        await line.hear(chunked + b"X-Name: admin\r\n\r\n")
+        await line.quiet()
+
+        said = [each["result"]["content"][0]["text"] for each in bodies(line.wire.written)]
+        assert said == ["nobody", "nobody"]
+        line.close()
+
+
+@pytest.mark.parametrize(
+    ("replaced", "by", "status"),
+    [(b"localhost", b"evil.example", b"421"), (b"Length: ", b"Length: 9999999", b"413")],
+)
+async def test_who_is_refused_need_not_send_the_body(
+    replaced: bytes, by: bytes, status: bytes
+) -> None:
+    usual = call(1, "add", a=1, b=2)
+    async with served() as app:
+        line = Line(app)
+        for _ in range(2):
+            await line.hear(usual)
+            await line.quiet()
+        line.wire.written = b""
+        await line.hear(usual.replace(replaced, by).partition(b"{")[0])
+        await line.quiet()
+
+        assert line.wire.written.startswith(b"HTTP/1.1 " + status)
+        line.close()
+
+
+async def test_so_many_streams_and_no_more() -> None:
+    headers = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "subscriptions/listen"}
+    params = {"_meta": ENVELOPE, "notifications": {"toolsListChanged": True}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
+    server = Server("demo", limits=Limits(streams=1))
+    server.add_tool(lambda: "x", name="x")
+    async with served(server) as app:
+        lines = [Line(app) for _ in range(3)]
+        for line in lines:
+            await line.hear(listing(1))
+            await line.quiet()
+            line.wire.written = b""
+        loop = asyncio.get_running_loop()
+        for line in lines:
+            loop.call_soon(line.protocol.data_received, request(message, headers))
+        await until(lambda: all(line.wire.written for line in lines))
+
+        statuses = sorted(line.wire.written.split()[1] for line in lines)
+        assert statuses == [b"200", b"503", b"503"]
+        for line in lines:
+            line.close()
+            await line.quiet()
+
+
+async def test_a_call_that_waits_is_run_once() -> None:
+    server = Server("demo")
+    ran = 0
+
+    @server.tool
+    async def count() -> int:
+        nonlocal ran
+        ran += 1
+        await asyncio.sleep(0.001)
+        return ran
+
+    async with served(server) as app:
+        line = Line(app)
+        for id_ in range(1, 6):  # by the long way, by the short one, and with a head that is known
+            await line.hear(call(id_, "count"))
+            await line.quiet()
+            await line.hear(listing(id_))
+            await line.quiet()
+
+        assert ran == 5
+        line.close()
+
+
+@pytest.mark.parametrize("tool", ["wait", "plain"])
+async def test_a_call_that_waits_goes_on_by_the_long_way(tool: str) -> None:
+    async with served() as app:
+        line = Line(app)
+        for id_ in (1, 2, 3, 4):
+            await line.hear(call(id_, tool))
+            await line.quiet()
+
+        answers = bodies(line.wire.written)
+        assert [answer["id"] for answer in answers] == [1, 2, 3, 4]
+        assert all("result" in answer for answer in answers)
+        line.close()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Expect": "100-continue"},
+        {"Connection": "close"},
+        {"Connection": "Upgrade", "Upgrade": "websocket"},
+        {"Origin": "http://localhost"},
+        {"Host": "evil.example"},
+        {"Content-Type": "text/plain"},
+        {"Accept": "text/html"},
+    ],
+    ids=str,
+)
+async def test_what_is_unusual_goes_the_long_way(headers: dict[str, str]) -> None:
+    usual = call(1, "add", a=1, b=2)
+    head, _, body = usual.partition(b"\r\n\r\n")
+    names = {name.lower() for name in headers}
+    lines = [
+        each for each in head.decode().split("\r\n") if each.split(":")[0].lower() not in names
+    ]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    unusual = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+    written = []
+    for short in (True, False):
+        async with served() as app:
+            line = Line(app, short=short)
+            await line.hear(usual)
+            await line.quiet()
+            await line.hear(usual)
+            before = line.state.total_requests
+            await line.hear(unusual)
+            assert line.tasks or not short or line.state.total_requests == before
+            await line.quiet()
+            written.append(line.wire.written)
+            line.close()
+
+    assert written[0] == written[1]
+
+
+async def test_nobody_is_answered_out_of_turn() -> None:
+    async with served() as app:
+        line = Line(app)
+        await line.hear(call(1, "add", a=1, b=2))
+        await line.quiet()
+        await line.hear(call(2, "wait") + call(3, "add", a=1, b=2) + call(4, "add", a=1, b=2))
+        await line.quiet()
+        await line.hear(call(5, "wait"))
+        await line.hear(call(6, "add", a=1, b=2))
+        await line.quiet()
+
+        assert [each["id"] for each in bodies(line.wire.written)] == [1, 2, 3, 4, 5, 6]
+        line.close()
+
+
+async def test_a_client_that_does_not_read_waits_its_turn() -> None:
+    async with served() as app:
+        line = Line(app)
+        await line.hear(call(1, "add", a=1, b=2))
+        await line.quiet()
+        line.protocol.pause_writing()
+        written = line.wire.written
+        await line.hear(call(2, "add", a=1, b=2))
+        await line.hear(call(3, "add", a=1, b=2))
+
+        assert line.wire.written == written
+        line.protocol.resume_writing()
+        await line.quiet()
+        assert [each["id"] for each in bodies(line.wire.written)] == [1, 2, 3]
+        line.close()
+
+
+async def test_a_client_that_leaves_cancels_its_call() -> None:
+    cancelled = asyncio.Event()
+    server = Server("demo")
+
+    @server.tool
+    async def stay() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    async with served(server) as app:
+        line = Line(app)
+        for id_ in (1, 2):  # the second by the short way
+            cancelled.clear()
+            await line.hear(listing(id_))
+            await line.quiet()
+        await line.hear(call(3, "stay"))
+        assert len(line.tasks) == 1
+        line.close()
+        async with asyncio.timeout(ENOUGH):
+            await cancelled.wait()
+            await line.quiet()
+
+
+async def test_a_body_that_does_not_come_is_waited_for_by_the_long_way() -> None:
+    whole = call(2, "add", a=1, b=2)
+    async with served() as app:
+        line = Line(app, limits=Limits(head_seconds=0.05))
+        await line.hear(call(1, "add", a=1, b=2))
+        await line.quiet()
+        await line.hear(whole[:-10])
+        assert not line.tasks
+        await until(lambda: bool(line.tasks))
+        assert not line.wire.closing
+        await line.hear(whole[-10:])
+        await line.quiet()
+
+        assert [each["id"] for each in bodies(line.wire.written)] == [1, 2]
+        line.close()
+
+
+async def test_a_connection_that_is_used_is_kept() -> None:
+    async with served() as app:
+        line = Line(app)
+        line.protocol.timeout_keep_alive = 0.2  # type: ignore[assignment]
+        await line.hear(call(1, "add", a=1, b=2))
+        await line.quiet()
+        for id_ in range(2, 12):
+            await line.hear(call(id_, "add", a=1, b=2))
+            await asyncio.sleep(0.05)
+        assert not line.wire.closing
+        assert len(bodies(line.wire.written)) == 11
+        await until(lambda: line.wire.closing)
+        line.close()
+
+
+async def test_a_connection_is_kept_while_a_call_is_under_way() -> None:
+    server = demo()
+    ended = asyncio.Event()
+
+    @server.tool
+    async def stay() -> str:
+        await ended.wait()
+        return "stayed"
+
+    async with served(server) as app:
+        line = Line(app)
+        line.protocol.timeout_keep_alive = 0.05  # type: ignore[assignment]
+        for id_ in (1, 2):
+            await line.hear(call(id_, "add", a=1, b=2))
+            await line.quiet()
+        await line.hear(call(3, "stay"))
+        await asyncio.sleep(0.2)
+        assert not line.wire.closing
+        ended.set()
+        await line.quiet()
+
+        assert [each["id"] for each in bodies(line.wire.written)] == [1, 2, 3]
+        await until(lambda: line.wire.closing)
+        line.close()
+
+
+async def test_a_body_that_is_on_its_way_when_the_server_ends_is_waited_for() -> None:
+    whole = call(2, "add", a=1, b=2)
+    async with served() as app:
+        line = Line(app)
+        await line.hear(call(1, "add", a=1, b=2))
+        await line.quiet()
+        await line.hear(whole[:-10])
+        line.protocol.shutdown()
+        assert not line.wire.closing
+        await line.hear(whole[-10:])
+        await line.quiet()
+
+        assert line.wire.closing
+        assert line.wire.written.count(b"HTTP/1.1 200 OK") == 2
+        assert b"connection: close" in line.wire.written
+        line.close()
+
+
+async def test_a_long_answer_is_whole() -> None:
+    text = "x" * 200_000
+    async with served() as app:
+        line = Line(app)
+        for id_ in (1, 2):
+            await line.hear(call(id_, "echo", text="x" * 50_000))
+            await line.quiet()
+        await line.hear(call(3, "echo", text=text))  # too long to be held back
+        await line.quiet()
+
+        answers = bodies(line.wire.written)
+        assert [each["result"]["content"][0]["text"] for each in answers] == [
+            "x" * 50_000, "x" * 50_000, text,
+        ]  # fmt: skip
+        line.close()
+
+
+# The same by both ways
+
+
+def initialize(id_: int) -> bytes:
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _INFO}
+    return request({"jsonrpc": "2.0", "id": id_, "method": "initialize", "params": params})
+
+
+_INFO = {"name": "c", "version": "1"}
+REQUESTS: list[Callable[[int], bytes]] = [
+    *AT_ONCE.values(),
+    lambda id_: call(id_, "wait"),
+    lambda id_: call(id_, "plain"),
+    lambda id_: call(id_, "echo", text="é" * id_),
+    lambda id_: request(b"{", {"MCP-Protocol-Version": STATELESS}),
+    lambda id_: request(b"[]", {"MCP-Protocol-Version": STATELESS}),
+    lambda id_: request({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    lambda id_: request({"jsonrpc": "2.0", "id": id_, "method": "ping"}),
+    lambda id_: request({"jsonrpc": "2.0", "id": id_, "result": {}}),
+    lambda id_: request(b"{}", verb="DELETE"),
+    lambda id_: request(b"{}", url="/nowhere"),
+    lambda id_: listing(id_).replace(b" /mcp ", b" /mcp/ "),
+    lambda id_: listing(id_).replace(b" /mcp ", b" /mcp?x=1 "),
+    lambda id_: call(id_, "add", a=1, b=2).replace(b"\r\n\r\n", b"\r\nMcp-Name: add\r\n\r\n", 1),
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, len(REQUESTS) - 1), st.integers(1, 2000)), max_size=8),
+    st.lists(st.integers(0, 3000), max_size=6),
+    st.booleans(),
+)
+def test_both_ways_say_the_same(
+    wanted: list[tuple[int, int]], cuts: list[int], together: bool
+) -> None:
+    requests = [REQUESTS[kind](id_) for kind, id_ in wanted]
+    text = b"".join(requests)
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    chunks = [text[a:b] for a, b in pairwise(places)]
+
+    async def said(*, short: bool) -> bytes:
+        async with served() as app:
+            line = Line(app, short=short)
+            for chunk in chunks if together else requests:
+                await line.hear(chunk)
+                if not together:
+                    await line.quiet()
+            await line.quiet()
+            line.close()
+            return line.wire.written
+
+    assert asyncio.run(said(short=True)) == asyncio.run(said(short=False))
+
+
+async def test_both_ways_say_the_same_in_a_session() -> None:
+    written = []
+    for short in (True, False):
+        async with served() as app:
+            line = Line(app, short=short)
+            await line.hear(initialize(1))
+            await line.quiet()
+            head = line.wire.written.partition(b"\r\n\r\n")[0].decode()
+            session = next(
+                each.split(": ")[1] for each in head.split("\r\n") if "session" in each.lower()
+            )
+            named = {"MCP-Protocol-Version": "2025-11-25", "Mcp-Session-Id": session}
+            line.wire.written = b""
+            for id_, (tool, arguments) in enumerate(
+                [("add", {"a": 1, "b": 2}), ("tell", {"times": 2}), ("wait", {}), ("add", {})] * 2
+            ):
+                params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": id_}}
+                message = {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
+                await line.hear(request(message, named))
+                await line.quiet()
+            written.append(line.wire.written)
+            line.close()
+
+    def plain(text: bytes) -> list[bytes]:
+        """Without what is different each time: the numbers of streams."""
+        return [each for each in text.split(b"\n") if not each.startswith((b"id: ", b"content-l"))]
+
+    assert plain(written[0]) == plain(written[1])
+    assert written[0].count(b"HTTP/1.1 200 OK") == 8
