@@ -55,6 +55,18 @@ from .envelope import (
 )
 from .errors import InvalidRequest
 
+# What there is for others; the rest may change.
+__all__ = [
+    "AnyMessage",
+    "ErrorCode",
+    "Failure",
+    "Id",
+    "Notification",
+    "Request",
+    "Response",
+    "read",
+]
+
 
 class ErrorCode(enum.IntEnum):
     """The codes of errors: those of JSON-RPC, then those of MCP."""
