@@ -14,11 +14,7 @@ import asyncio
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from uvicorn.protocols.http.httptools_impl import (
-    STATUS_LINE,
-    HttpToolsProtocol,
-    RequestResponseCycle,
-)
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ..protocol.head import LONGEST_HEADERS, Head
 from ..protocol.known import Known, known
@@ -142,8 +138,8 @@ class Protocol(HttpToolsProtocol):
     @property
     def _is_waiting(self) -> bool:
         """Does the client wait for an answer of the application?"""
-        cycle: RequestResponseCycle | None = self.cycle  # which is none before the first
-        return cycle is not None and not cycle.response_complete
+        cycle: Any = self.cycle  # which is none before the first
+        return not (cycle is None or cycle.response_complete)
 
     def on_body(self, body: bytes) -> None:
         """More of its body."""
