@@ -23,7 +23,7 @@ from ..protocol.sse import FINISHED
 from .asgi import App
 from .endpoint import Endpoint
 from .posting import Begun
-from .response import Whole
+from .response import JSON_ONLY, Whole
 
 # Of a body that is held back until all of it is there; longer ones are worth a task.
 _MOST_HELD: Final = 64 * 1024
@@ -44,13 +44,13 @@ def _head(status: int, headers: _Headers) -> bytes:
 
 
 # Of nearly all answers: JSON, and events that are all there.
-_HEADS: Final = {
-    (200, headers): _head(200, headers) for headers in (Whole(200, b"").headers, FINISHED)
-}
+_OF_JSON: Final = _head(200, JSON_ONLY)
+_OF_EVENTS: Final = _head(200, FINISHED)
 # Of requests that came at once, before others on the loop have their turn.
 _MOST_AT_ONCE: Final = 16
 # So many requests with other heads, and the one that is remembered makes way.
 _MOST_MISSES: Final = 8
+_MOST_LENGTHS: Final = 32
 
 
 class Protocol(HttpToolsProtocol):
@@ -77,6 +77,9 @@ class Protocol(HttpToolsProtocol):
         # Was it answered at once?
         self._is_answered = False
         self._known: Known | None = None
+        # What was made of it, by the length of the body; and by whom.
+        self._heads: dict[bytes, Head] = {}
+        self._heads_of: Endpoint | None = None
         self._misses = 0
         # What gives the answer of a call that is under way before its request is parsed.
         self._begun: Any = None
@@ -201,11 +204,18 @@ class Protocol(HttpToolsProtocol):
         found = head.request(data)
         if found is None or self._is_waiting or self.flow.write_paused:
             return False
-        fields, body = found
+        length, body = found
         endpoint = self._services.at_hand(head.url, self.loop)
-        expected = None if endpoint is None else endpoint.expects(fields)
-        if endpoint is None or expected is None:
+        if endpoint is None:
             return False
+        expected = self._heads.get(length) if endpoint is self._heads_of else None
+        if expected is None:
+            expected = endpoint.expects(head.with_length(length))
+            if expected is None:
+                return False
+            if endpoint is not self._heads_of or len(self._heads) >= _MOST_LENGTHS:
+                self._heads_of, self._heads = endpoint, {}
+            self._heads[length] = expected
         outcome = endpoint.at_once(expected, body)
         if type(outcome) is Whole:
             self._unset_keepalive_if_required()
@@ -224,11 +234,17 @@ class Protocol(HttpToolsProtocol):
         self._misses += 1
         if self._known is None or self._misses > _MOST_MISSES:
             self._known = known(data, self.url, self.headers)
+            self._heads_of = None
             self._misses = 0
 
     def _answer(self, whole: Whole) -> None:
         status, body, headers = whole.status, whole.body, whole.headers
-        head = _HEADS.get((status, headers)) or _head(status, headers)
+        if status == 200 and headers is JSON_ONLY:
+            head = _OF_JSON
+        elif status == 200 and headers is FINISHED:
+            head = _OF_EVENTS
+        else:
+            head = _head(status, headers)
         if len(body) > _MOST_HELD:
             # Not `writelines`, after which not every version of asyncio holds us back.
             self.transport.write(head % len(body))
