@@ -128,7 +128,7 @@ class Context:
 
     def __init__(self, exchange: Exchange, server: Any = None, lifespan: Any = None) -> None:
         self._exchange = exchange
-        self._done = float("-inf")
+        self._done = -math.inf
         self._rounds: Rounds | None = None
         self.server = server
         self.lifespan = lifespan
