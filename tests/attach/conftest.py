@@ -13,8 +13,11 @@ import pytest
 from tests.attach.living import BRIDGE, PROGRAM, Wire
 from tests.runtime.process import Process
 
+from toolhaft.testing import SyncClient
+
 Start = Callable[..., Process]
 Dial = Callable[..., Wire]
+Reach = Callable[..., SyncClient]
 
 
 @pytest.fixture(autouse=True)
@@ -69,5 +72,17 @@ def dial() -> Iterator[Dial]:
 
         def connect(path: str, first: bytes | None = None) -> Wire:
             return stack.enter_context(Wire(path, first))
+
+        yield connect
+
+
+@pytest.fixture
+def reach() -> Iterator[Reach]:
+    """A client of an attached process, by its name or its socket: one that shakes hands."""
+    with ExitStack() as stack:
+
+        def connect(process: str, revision: str = "2025-11-25", **options: Any) -> SyncClient:
+            client = SyncClient.attached(process, revision=revision, **options)
+            return stack.enter_context(client)
 
         yield connect
