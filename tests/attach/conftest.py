@@ -18,6 +18,7 @@ from toolhaft.testing import SyncClient
 Start = Callable[..., Process]
 Dial = Callable[..., Wire]
 Reach = Callable[..., SyncClient]
+Bridged = Callable[..., SyncClient]
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +64,17 @@ def bridge(tmp_path: Path) -> Iterator[Start]:
             return process
 
         yield start
+
+
+@pytest.fixture
+def bridged(tmp_path: Path) -> Bridged:
+    """A client behind a bridge of its own, not open yet: one that shakes hands."""
+
+    def make(*words: str, revision: str = "2025-11-25", **options: Any) -> SyncClient:
+        command = [sys.executable, "-c", BRIDGE, "attach", *words]
+        return SyncClient.stdio(command, cwd=tmp_path, revision=revision, **options)
+
+    return make
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """A program is attached: what it gets, how clients reach it, and how it ends."""
 
+import asyncio
 import json
 import os
 import signal
@@ -12,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.attach.conftest import Dial, Reach, Start
+from tests.attach.conftest import Bridged, Dial, Reach, Start
 from tests.attach.living import STAY
 from tests.runtime.process import text_of
 
-from toolhaft import Attachment, Limits, Server
+from toolhaft import Attachment, Limits, McpError, Server
 from toolhaft.runtime import attaching
 from toolhaft.runtime.sockets import UnixSocket, locked
-from toolhaft.testing import SyncClient
+from toolhaft.testing import ServerGone, SyncClient
 
 
 @pytest.fixture
@@ -445,8 +446,6 @@ def test_a_client_that_leaves_cancels_its_calls(server: Server, dial: Dial) -> N
 
     @server.tool
     async def wait() -> None:
-        import asyncio  # noqa: PLC0415
-
         begun.set()
         try:
             await asyncio.sleep(30)
@@ -515,7 +514,7 @@ def test_a_program_ends_with_clients_attached(
         assert [line for line in told if "cancelled:" not in line] == ["attached"]
 
 
-def test_a_program_that_forks_keeps_its_clients(program: Start, bridge: Start) -> None:
+async def test_a_program_that_forks_keeps_its_clients(program: Start, bridged: Bridged) -> None:
     """A child has neither the socket nor the clients, and ends without touching them."""
     living = program("""
         @server.tool
@@ -538,22 +537,23 @@ def test_a_program_that_forks_keeps_its_clients(program: Start, bridge: Start) -
         done.set()
         time.sleep(60)
     """)
-    first = bridge("notes")
-    first.call(1, "fork")
-    living.hears("child is child")
-    second = bridge("child")
-    written = second.ask_tool(2, "write", text="in the child")
-    forked = first.answer(1)["result"]
-    parents = first.ask_tool(3, "read")
-    living.signal(signal.SIGKILL)
-    first.hears("has ended")
+    first, second = bridged("notes", "--wait=0").client, bridged("child", "--wait=0").client
+    async with first:
+        forking = asyncio.create_task(first.call("fork"))
+        await asyncio.to_thread(living.hears, "child is child")
+        async with second:
+            written = await second.call("write", text="in the child")
+            forked = await forking
+            parents = await first.call("read")
+            living.signal(signal.SIGKILL)
+            with pytest.raises((ServerGone, McpError), match="has ended"):
+                await first.call("read")
 
-    assert text_of(written) == "1"
-    assert text_of(forked) == "forked"
-    assert parents["structuredContent"] == {"result": []}
-    assert second.ask_tool(4, "read")["structuredContent"] == {"result": ["in the child"]}
-    os.kill(_pid_of("child"), signal.SIGKILL)
-    second.hears("has ended")
+            assert (written, forked, parents) == (1, "forked", [])
+            assert await second.call("read") == ["in the child"]
+            os.kill(_pid_of("child"), signal.SIGKILL)
+            with pytest.raises((ServerGone, McpError), match="has ended"):
+                await second.call("read")
 
 
 def _pid_of(name: str) -> int:
@@ -585,7 +585,7 @@ def test_a_tool_that_forks_answers_once(program: Start, bridge: Start) -> None:
     assert client.left() == []
 
 
-def test_workers_share_a_program_by_their_ids(program: Start, bridge: Start, places: Path) -> None:
+def test_workers_share_a_program_by_their_ids(program: Start, reach: Reach, places: Path) -> None:
     """As under gunicorn: each worker is attached after the fork."""
     living = program("""
         workers = []
@@ -603,11 +603,11 @@ def test_workers_share_a_program_by_their_ids(program: Start, bridge: Start, pla
     living.hears("worker 0")
     living.hears("worker 1")
     names = [name.removesuffix(".sock") for name in entries(places)]
-    written = [text_of(bridge(name).ask_tool(1, "write", text="a")) for name in names]
+    written = [reach(name).call("write", text="a") for name in names]
     living.signal(signal.SIGTERM)
 
     assert len(names) == 2
-    assert written == ["1", "1"]
+    assert written == [1, 1]
     assert living.ends() == 0
 
 
@@ -620,7 +620,7 @@ def test_a_worker_whose_name_is_taken_is_told_so(program: Start) -> None:
     assert "name='notes-{pid}'" in second.stderr
 
 
-def test_a_lifespan_is_entered_once_for_all_clients(program: Start, bridge: Start) -> None:
+def test_a_lifespan_is_entered_once_for_all_clients(program: Start, bridged: Bridged) -> None:
     living = program("""
         @contextlib.asynccontextmanager
         async def lifespan(server):
@@ -639,23 +639,25 @@ def test_a_lifespan_is_entered_once_for_all_clients(program: Start, bridge: Star
             sys.stdin.read()
     """)
     for _ in range(2):
-        client = bridge("span")
-        assert text_of(client.ask_tool(1, "value")) == "open"
-        assert client.end() == 0
+        with bridged("span") as client:
+            assert client.call("value") == "open"
+        assert client.exit_status == 0
     assert living.end() == 0
 
     assert sorted(living.stderr.split()) == ["attached", "entered", "left"]
 
 
 def test_sockets_are_not_given_to_children(server: Server) -> None:
+    def held() -> bytes:
+        """The descriptors that a child gets."""
+        code = "import os; print(os.listdir('/proc/self/fd'))"
+        command = [sys.executable, "-c", code]
+        return subprocess.run(
+            command, capture_output=True, check=True, close_fds=False, timeout=30
+        ).stdout
+
+    before = held()
     with server.attach() as attached, socket.socket(socket.AF_UNIX) as wire:
         wire.connect(attached.socket)
-        held = subprocess.run(
-            [sys.executable, "-c", "import os; print(os.listdir('/proc/self/fd'))"],
-            capture_output=True,
-            check=True,
-            close_fds=False,
-            timeout=30,
-        )
 
-    assert held.stdout.count(b"'") <= 2 * 5
+        assert held() == before
