@@ -14,8 +14,12 @@ import pytest
 from tests.attach.living import BRIDGE, PROGRAM, Wire
 from tests.runtime.process import Process
 
+from toolhaft.testing import SyncClient
+
 Start = Callable[..., Process]
 Dial = Callable[..., Wire]
+Reach = Callable[..., SyncClient]
+Bridged = Callable[..., SyncClient]
 
 
 @pytest.fixture(autouse=True)
@@ -73,11 +77,34 @@ def bridge(tmp_path: Path) -> Iterator[Start]:
 
 
 @pytest.fixture
+def bridged(tmp_path: Path) -> Bridged:
+    """A client behind a bridge of its own, not open yet: one that shakes hands."""
+
+    def make(*words: str, revision: str = "2025-11-25", **options: Any) -> SyncClient:
+        command = [sys.executable, "-c", BRIDGE, "attach", *words]
+        return SyncClient.stdio(command, cwd=tmp_path, revision=revision, **options)
+
+    return make
+
+
+@pytest.fixture
 def dial() -> Iterator[Dial]:
     """Connect to a socket as a bridge does, or without its first line."""
     with ExitStack() as stack:
 
         def connect(path: str, first: bytes | None = None) -> Wire:
             return stack.enter_context(Wire(path, first))
+
+        yield connect
+
+
+@pytest.fixture
+def reach() -> Iterator[Reach]:
+    """A client of an attached process, by its name or its socket: one that shakes hands."""
+    with ExitStack() as stack:
+
+        def connect(process: str, revision: str = "2025-11-25", **options: Any) -> SyncClient:
+            client = SyncClient.attached(process, revision=revision, **options)
+            return stack.enter_context(client)
 
         yield connect

@@ -1,5 +1,7 @@
 """The bridge: what it copies, what it costs, what it says and how it ends."""
 
+import asyncio
+import contextlib
 import fcntl
 import json
 import os
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.attach.conftest import Dial, Start
+from tests.attach.conftest import Bridged, Dial, Reach, Start
 from tests.attach.living import BRIDGE, PROGRAM, STAY
 from tests.runtime.process import HANDSHAKE, PATIENCE, line, request, text_of, tool_call
 
@@ -144,14 +146,15 @@ def left_behind(path: Path) -> None:
 
 
 def test_what_was_left_behind_does_not_hide_who_lives(
-    program: Start, bridge: Start, places: Path, monkeypatch: pytest.MonkeyPatch
+    program: Start, bridged: Bridged, places: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(places / "nowhere"))
     program(STAY)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(places))
     left_behind(places / "toolhaft" / "notes.sock")
 
-    assert text_of(bridge("notes").ask_tool(1, "write", text="a")) == "1"
+    with bridged("notes") as client:
+        assert client.call("write", text="a") == 1
     assert command("metrics", "notes").returncode == 0
     states = [each["state"] for each in json.loads(ps("--json")) if each["name"] == "notes"]
     assert states == ["stale", "attached"]
@@ -167,17 +170,19 @@ def test_a_directory_that_is_open_to_others_is_named(program: Start, places: Pat
     assert f"run: chmod 700 {places}/toolhaft" in done.stderr.decode()
 
 
-def test_a_bridge_waits_for_its_process(program: Start, bridge: Start) -> None:
+async def test_a_bridge_waits_for_its_process(program: Start, bridged: Bridged) -> None:
     """E-58."""
-    early = bridge("notes", "--wait", opened=False)
-    early.send(*HANDSHAKE)
-    living = program(STAY)
+    early = bridged("notes", "--wait").client
 
-    assert "result" in early.answer("init")
-    assert text_of(early.ask_tool(1, "write", text="a")) == "1"
-    assert early.end() == 0
-    assert early.stderr == ""
-    living.signal(signal.SIGKILL)
+    async def use() -> Any:
+        async with early:
+            return await early.call("write", text="a")
+
+    using = asyncio.create_task(use())
+    await asyncio.to_thread(program, STAY)
+
+    assert await using == 1
+    assert (early.exit_status, early.stderr) == (0, "")
 
 
 def test_a_process_that_hangs_up_is_no_process_that_is_not_there(
@@ -229,12 +234,15 @@ def test_what_is_piped_in_waits_with_the_bridge(program: Start, tmp_path: Path) 
     assert json.loads(done.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
-def test_a_socket_can_be_named(bridge: Start, places: Path) -> None:
-    server = Server("s")
-    with server.attach(socket=places / "x") as attached:
-        client = bridge("--socket", attached.socket)
+def test_a_socket_can_be_named(bridged: Bridged, places: Path) -> None:
+    server = Server("named")
+    with (
+        server.attach(socket=places / "x") as attached,
+        bridged("--socket", attached.socket) as client,
+    ):
+        client.ping()
 
-        assert client.ask(1, "ping")["result"] == {}
+        assert client.server_info.name == "named"
 
 
 def test_the_usual_command_is_a_bridge_too(program: Start) -> None:
@@ -276,7 +284,7 @@ def test_answers_come_after_the_end_of_input(program: Start) -> None:
 
 @both_ways
 @pytest.mark.parametrize("size", [1, 1000, 100_000, 600_000])
-def test_what_is_long_comes_through(program: Start, bridge: Start, size: int) -> None:
+def test_what_is_long_comes_through(program: Start, bridged: Bridged, size: int) -> None:
     """E-13: bytes are copied, whatever letters they are."""
     program("""
         @server.tool
@@ -286,11 +294,11 @@ def test_what_is_long_comes_through(program: Start, bridge: Start, size: int) ->
         server.attach()
         stay()
     """)
-    client = bridge("notes")
     text = ('äöü €😀 \\ " ' * (size // 10 + 1))[:size]
+    with bridged("notes") as client:
+        assert client.call("echo", text=text) == text
 
-    assert text_of(client.ask_tool(1, "echo", text=text)) == text
-    assert client.end() == 0
+    assert client.exit_status == 0
 
 
 @both_ways
@@ -428,12 +436,14 @@ def test_when_nobody_reads_any_more_the_bridge_ends(program: Start, bridge: Star
     assert client.ends() == 0
 
 
-def test_many_bridges_lead_to_one_state(program: Start, bridge: Start) -> None:
+async def test_many_bridges_lead_to_one_state(program: Start, bridged: Bridged) -> None:
     program(STAY)
-    clients = [bridge("notes") for _ in range(4)]
-    counts = [text_of(each.ask_tool(1, "write", text="a")) for each in clients]
+    async with contextlib.AsyncExitStack() as stack:
+        opening = (stack.enter_async_context(bridged("notes").client) for _ in range(4))
+        clients = [await each for each in opening]
+        counts = [await each.call("write", text="a") for each in clients]
 
-    assert counts == ["1", "2", "3", "4"]
+    assert counts == [1, 2, 3, 4]
 
 
 def test_a_program_may_print(program: Start, bridge: Start) -> None:
@@ -648,25 +658,18 @@ def test_a_session_goes_on_after_a_restart(program: Start, bridge: Start, open_c
 
 
 @both_ways
-def test_without_a_handshake_nothing_has_to_be_told(program: Start, bridge: Start) -> None:
+def test_without_a_handshake_nothing_has_to_be_told(program: Start, bridged: Bridged) -> None:
     living = program(STAY)
-    client = bridge("notes", opened=False)
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    ask = request(1, "tools/call", {"name": "write", "arguments": {"text": "a"}, "_meta": meta})
-    client.send(ask)
-    first = client.answer(1)
-    living.signal(signal.SIGKILL)
-    client.hears("waiting")
-    program(AGAIN)
-    client.send({**ask, "id": 2})
-    second = client.answer(2)
-    client.end()
+    with bridged("notes", revision="2026-07-28") as client:
+        first = client.call("write", text="a")
+        living.signal(signal.SIGKILL)
+        until(lambda: "waiting" in client.stderr)
+        program(AGAIN)
+        second = client.call("write", text="a")
 
-    assert [text_of(each["result"]) for each in (first, second)] == ["1", "1"]
-    assert client.left() == []
+    assert (first, second) == (1, 1)
+    # What the server says of itself, two calls, and not a word more.
+    assert len(client.wire.received) == 3
 
 
 @both_ways
@@ -686,14 +689,16 @@ def test_a_line_that_was_begun_is_ended_in_the_next_process(program: Start, brid
 
 
 @both_ways
-def test_a_process_that_ends_in_order_is_waited_for_as_well(program: Start, bridge: Start) -> None:
+def test_a_process_that_ends_in_order_is_waited_for_as_well(
+    program: Start, bridged: Bridged
+) -> None:
     living = program("server.attach(); say('attached'); sys.stdin.read()")
-    client = bridge("notes")
-    living.end()
-    client.hears("waiting 10 s")
-    program(AGAIN)
+    with bridged("notes") as client:
+        living.end()
+        until(lambda: "waiting 10 s" in client.stderr)
+        program(AGAIN)
 
-    assert text_of(client.ask_tool(1, "which")) == "new"
+        assert client.call("which") == "new"
 
 
 @both_ways
@@ -943,13 +948,11 @@ def test_ps_of_somebody_who_does_not_answer(program: Start) -> None:
     assert "notes  (no answer within 2 s)" in said
 
 
-def test_metrics_of_a_process_by_its_name(dial: Dial) -> None:
+def test_metrics_of_a_process_by_its_name(reach: Reach) -> None:
     server = Server("s")
     server.add_tool(lambda: "here", name="look", description="Look.")
-    with server.attach("counted") as attached:
-        wire = dial(attached.socket)
-        wire.shake()
-        wire.tool(1, "look")
+    with server.attach("counted"):
+        reach("counted").call("look")
         table = command("metrics", "counted")
         listed = command("metrics", "counted", "--json")
 

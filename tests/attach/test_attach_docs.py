@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from tests.attach.conftest import Start
-from tests.runtime.process import Process, text_of
+from tests.attach.conftest import Bridged
+from tests.runtime.process import Process
 
 from toolhaft.attachment import AttachOptions
 
@@ -32,27 +32,28 @@ def run(tmp_path: Path) -> Iterator[Any]:
         yield start
 
 
-def test_the_example_of_asyncio(run: Any, bridge: Start) -> None:
+def test_the_example_of_asyncio(run: Any, bridged: Bridged) -> None:
     run("docs/examples/attach_asyncio.py")
-    client = bridge("counter", "--wait")
-    counts = [int(text_of(client.ask_tool(1, "reset"))) for _ in range(3)]
+    with bridged("counter", "--wait") as client:
+        counts = [client.call("reset") for _ in range(3)]
 
     assert all(count >= 0 for count in counts)
 
 
-def test_the_example_of_threads(run: Any, bridge: Start) -> None:
+def test_the_example_of_threads(run: Any, bridged: Bridged) -> None:
     run("docs/examples/attach_threads.py")
-    client = bridge("painter", "--wait")
-    lines = [text_of(client.ask_tool(1, "paint", colour="red")) for _ in range(2)]
+    with bridged("painter", "--wait") as client:
+        lines = [client.call("paint", colour="red") for _ in range(2)]
 
-    assert lines == ["1", "2"]
+    assert lines == [1, 2]
 
 
-def test_the_example_of_hooks(run: Any, bridge: Start) -> None:
+def test_the_example_of_hooks(run: Any, bridged: Bridged) -> None:
     hooked = run("docs/examples/attach_hooks.py")
-    first, second = bridge("hooked", "--wait"), bridge("hooked")
-    first.end()
-    second.end()
+    second = bridged("hooked")
+    with bridged("hooked", "--wait"):
+        second.__enter__()
+    second.__exit__(None, None, None)
     hooked.wire.wait_for(lambda: hooked.wire.data.count(b"\n") == 4, "four lines")
 
     assert bytes(hooked.wire.data).split() == b"1 here 2 here 1 here 0 here".split()
@@ -62,25 +63,25 @@ def test_the_example_of_hooks(run: Any, bridge: Start) -> None:
     ("example", "name"), [("asyncio", "counter"), ("threads", "painter"), ("hooks", "hooked")]
 )
 def test_ctrl_c_ends_an_example_without_a_traceback(
-    run: Any, bridge: Start, example: str, name: str
+    run: Any, bridged: Bridged, example: str, name: str
 ) -> None:
     program = run(f"docs/examples/attach_{example}.py")
-    client = bridge(name, "--wait")
-    client.ask(1, "tools/list")
-    program.signal(signal.SIGINT)
+    with bridged(name, "--wait") as client:
+        client.ping()
+        program.signal(signal.SIGINT)
 
-    assert program.ends() == 0
+        assert program.ends() == 0
     assert program.stderr == ""
 
 
-def test_the_living_notebook(run: Any, bridge: Start) -> None:
+def test_the_living_notebook(run: Any, bridged: Bridged) -> None:
     notebook = run("examples/living_notebook.py")
-    client = bridge("notebook", "--wait")
-    notebook.write(b"from the terminal\n")
-    written = text_of(client.ask_tool(1, "write", text="from the model"))
-    notebook.wire.wait_for(lambda: b"(model) from the model" in notebook.wire.data, "the page")
-    pages = client.ask_tool(2, "read")["structuredContent"]["result"]
-    status = notebook.end()
+    with bridged("notebook", "--wait") as client:
+        notebook.write(b"from the terminal\n")
+        written = client.call("write", text="from the model")
+        notebook.wire.wait_for(lambda: b"(model) from the model" in notebook.wire.data, "the page")
+        pages = client.call("read")
+        status = notebook.end()
 
     assert written in ("page 1", "page 2")
     assert "from the model" in pages

@@ -1,5 +1,6 @@
 """A program is attached: what it gets, how clients reach it, and how it ends."""
 
+import asyncio
 import json
 import os
 import signal
@@ -12,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.attach.conftest import Dial, Start
+from tests.attach.conftest import Bridged, Dial, Reach, Start
 from tests.attach.living import STAY
 from tests.runtime.process import text_of
 
-from toolhaft import Attachment, Limits, Server
+from toolhaft import Attachment, Limits, McpError, Server
 from toolhaft.runtime import attaching
 from toolhaft.runtime.sockets import UnixSocket, locked
+from toolhaft.testing import ServerGone, SyncClient
 
 
 @pytest.fixture
@@ -30,6 +32,11 @@ def server() -> Server:
         return threading.current_thread().name
 
     return server
+
+
+def is_served(client: SyncClient) -> bool:
+    """Does a tool run, and where it should?"""
+    return str(client.call("who")).startswith("toolhaft-tool-")
 
 
 def entries(places: Path) -> list[str]:
@@ -87,12 +94,10 @@ def test_a_second_detach_does_nothing(server: Server) -> None:
     assert not attached.attached
 
 
-def test_it_can_be_attached_again(server: Server, dial: Dial) -> None:
+def test_it_can_be_attached_again(server: Server, reach: Reach) -> None:
     for _ in range(3):
         with server.attach() as attached:
-            wire = dial(attached.socket)
-            wire.shake()
-            assert "content" in wire.tool(1, "who")
+            assert is_served(reach(attached.socket))
 
 
 def test_it_can_be_attached_under_two_names(server: Server, places: Path) -> None:
@@ -105,24 +110,18 @@ def test_a_pid_can_be_part_of_the_name(server: Server) -> None:
         assert attached.name == f"web-{os.getpid()}"
 
 
-def test_a_socket_can_have_any_path(server: Server, places: Path, dial: Dial) -> None:
+def test_a_socket_can_have_any_path(server: Server, places: Path, reach: Reach) -> None:
     with server.attach(socket=places / "x") as attached:
-        wire = dial(attached.socket)
-        wire.shake()
-
         assert (attached.name, attached.socket) == (None, f"{places}/x")
-        assert "content" in wire.tool(1, "who")
+        assert is_served(reach(attached.socket))
     assert not (places / "x").exists()
 
 
-async def test_it_works_beside_a_running_loop(server: Server, dial: Dial) -> None:
+async def test_it_works_beside_a_running_loop(server: Server, reach: Reach) -> None:
     """As in Jupyter, where the main thread has a loop that never ends."""
     async with server.attach() as attached:
-        wire = dial(attached.socket)  # which blocks this very loop
-        wire.shake()
-        said = text_of(wire.tool(1, "who"))
+        assert is_served(reach(attached.socket))  # which blocks this very loop
 
-    assert said.startswith("toolhaft-tool-")
     assert not attached.attached
 
 
@@ -135,16 +134,13 @@ async def test_detaching_does_not_hold_up_a_running_loop(server: Server, places:
     assert entries(places) == []
 
 
-def test_it_works_in_a_thread(server: Server, dial: Dial) -> None:
+def test_it_works_in_a_thread(server: Server, reach: Reach) -> None:
     found: list[Attachment] = []
     thread = threading.Thread(target=lambda: found.append(server.attach()))
     thread.start()
     thread.join()
     with found[0] as attached:
-        wire = dial(attached.socket)
-        wire.shake()
-
-        assert "content" in wire.tool(1, "who")
+        assert is_served(reach(attached.socket))
 
 
 # Names and places
@@ -451,8 +447,6 @@ def test_a_client_that_leaves_cancels_its_calls(server: Server, dial: Dial) -> N
 
     @server.tool
     async def wait() -> None:
-        import asyncio  # noqa: PLC0415
-
         begun.set()
         try:
             await asyncio.sleep(30)
@@ -521,7 +515,7 @@ def test_a_program_ends_with_clients_attached(
         assert [line for line in told if "cancelled:" not in line] == ["attached"]
 
 
-def test_a_program_that_forks_keeps_its_clients(program: Start, bridge: Start) -> None:
+async def test_a_program_that_forks_keeps_its_clients(program: Start, bridged: Bridged) -> None:
     """A child has neither the socket nor the clients, and ends without touching them."""
     living = program("""
         @server.tool
@@ -544,22 +538,23 @@ def test_a_program_that_forks_keeps_its_clients(program: Start, bridge: Start) -
         done.set()
         time.sleep(60)
     """)
-    first = bridge("notes")
-    first.call(1, "fork")
-    living.hears("child is child")
-    second = bridge("child")
-    written = second.ask_tool(2, "write", text="in the child")
-    forked = first.answer(1)["result"]
-    parents = first.ask_tool(3, "read")
-    living.signal(signal.SIGKILL)
-    first.hears("has ended")
+    first, second = bridged("notes", "--wait=0").client, bridged("child", "--wait=0").client
+    async with first:
+        forking = asyncio.create_task(first.call("fork"))
+        await asyncio.to_thread(living.hears, "child is child")
+        async with second:
+            written = await second.call("write", text="in the child")
+            forked = await forking
+            parents = await first.call("read")
+            living.signal(signal.SIGKILL)
+            with pytest.raises((ServerGone, McpError), match="has ended"):
+                await first.call("read")
 
-    assert text_of(written) == "1"
-    assert text_of(forked) == "forked"
-    assert parents["structuredContent"] == {"result": []}
-    assert second.ask_tool(4, "read")["structuredContent"] == {"result": ["in the child"]}
-    os.kill(_pid_of("child"), signal.SIGKILL)
-    second.hears("has ended")
+            assert (written, forked, parents) == (1, "forked", [])
+            assert await second.call("read") == ["in the child"]
+            os.kill(_pid_of("child"), signal.SIGKILL)
+            with pytest.raises((ServerGone, McpError), match="has ended"):
+                await second.call("read")
 
 
 def _pid_of(name: str) -> int:
@@ -591,7 +586,7 @@ def test_a_tool_that_forks_answers_once(program: Start, bridge: Start) -> None:
     assert client.left() == []
 
 
-def test_workers_share_a_program_by_their_ids(program: Start, bridge: Start, places: Path) -> None:
+def test_workers_share_a_program_by_their_ids(program: Start, reach: Reach, places: Path) -> None:
     """As under gunicorn: each worker is attached after the fork."""
     living = program("""
         workers = []
@@ -609,11 +604,11 @@ def test_workers_share_a_program_by_their_ids(program: Start, bridge: Start, pla
     living.hears("worker 0")
     living.hears("worker 1")
     names = [name.removesuffix(".sock") for name in entries(places)]
-    written = [text_of(bridge(name).ask_tool(1, "write", text="a")) for name in names]
+    written = [reach(name).call("write", text="a") for name in names]
     living.signal(signal.SIGTERM)
 
     assert len(names) == 2
-    assert written == ["1", "1"]
+    assert written == [1, 1]
     assert living.ends() == 0
 
 
@@ -626,7 +621,7 @@ def test_a_worker_whose_name_is_taken_is_told_so(program: Start) -> None:
     assert "name='notes-{pid}'" in second.stderr
 
 
-def test_a_lifespan_is_entered_once_for_all_clients(program: Start, bridge: Start) -> None:
+def test_a_lifespan_is_entered_once_for_all_clients(program: Start, bridged: Bridged) -> None:
     living = program("""
         @contextlib.asynccontextmanager
         async def lifespan(server):
@@ -645,23 +640,25 @@ def test_a_lifespan_is_entered_once_for_all_clients(program: Start, bridge: Star
             sys.stdin.read()
     """)
     for _ in range(2):
-        client = bridge("span")
-        assert text_of(client.ask_tool(1, "value")) == "open"
-        assert client.end() == 0
+        with bridged("span") as client:
+            assert client.call("value") == "open"
+        assert client.exit_status == 0
     assert living.end() == 0
 
     assert sorted(living.stderr.split()) == ["attached", "entered", "left"]
 
 
 def test_sockets_are_not_given_to_children(server: Server) -> None:
+    def held() -> bytes:
+        """The descriptors that a child gets."""
+        code = "import os; print(os.listdir('/proc/self/fd'))"
+        command = [sys.executable, "-c", code]
+        return subprocess.run(
+            command, capture_output=True, check=True, close_fds=False, timeout=30
+        ).stdout
+
+    before = held()
     with server.attach() as attached, socket.socket(socket.AF_UNIX) as wire:
         wire.connect(attached.socket)
-        held = subprocess.run(
-            [sys.executable, "-c", "import os; print(os.listdir('/proc/self/fd'))"],
-            capture_output=True,
-            check=True,
-            close_fds=False,
-            timeout=30,
-        )
 
-    assert held.stdout.count(b"'") <= 2 * 5
+        assert held() == before

@@ -12,14 +12,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from tests.attach.conftest import Dial, Start
+from tests.attach.conftest import Dial, Reach, Start
 from tests.attach.living import Wire
-from tests.http.asgi import Client as HttpClient
 from tests.runtime.process import request, text_of, tool_call
 
-from toolhaft import Accepted, Complete, Context, Depends, Limits, Server, ToolInfo, tool
+from toolhaft import (
+    Accepted,
+    Attachment,
+    Complete,
+    Context,
+    Depends,
+    Limits,
+    Server,
+    ToolInfo,
+    tool,
+)
 from toolhaft.runtime.place import LoopPlace
-from toolhaft.testing import play
+from toolhaft.testing import Client, play
 
 
 def where() -> str:
@@ -145,31 +154,21 @@ TOOLS = {
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_tools_run_on_the_loop_of_the_program(
-    server: Server, elsewhere: Program, dial: Dial, name: str
+    server: Server, elsewhere: Program, reach: Reach, name: str
 ) -> None:
     with server.attach(run_on=elsewhere.loop) as attached:
-        wire = dial(attached.socket)
-        wire.shake()
-
-        assert text_of(wire.tool(1, name)) == TOOLS[name]
+        assert reach(attached.socket).call_raw(name).text == TOOLS[name]
 
 
 def test_so_do_resources_prompts_and_completers(
-    server: Server, elsewhere: Program, dial: Dial
+    server: Server, elsewhere: Program, reach: Reach
 ) -> None:
     with server.attach(run_on=elsewhere.loop) as attached:
-        wire = dial(attached.socket)
-        wire.shake()
-        wire.send(request(1, "resources/read", {"uri": "x://y"}))
-        resource = wire.answer(1)["result"]["contents"][0]["text"]
-        wire.send(request(2, "prompts/get", {"name": "prompt"}))
-        prompt = wire.answer(2)["result"]["messages"][0]["content"]["text"]
-        ref = {"type": "ref/prompt", "name": "suggesting"}
-        ask = {"ref": ref, "argument": {"name": "a", "value": ""}}
-        wire.send(request(3, "completion/complete", ask))
-        values = wire.answer(3)["result"]["completion"]["values"]
+        client = reach(attached.socket)
 
-    assert (resource, prompt, values) == ("program", "program", ["program"])
+        assert client.read("x://y") == "program"
+        assert client.prompt("prompt").texts == [("user", "program")]
+        assert client.complete("suggesting", "a").values == ["program"]
 
 
 @pytest.fixture
@@ -189,29 +188,27 @@ def gui() -> Iterator[Callable[[Callable[[], None]], None]]:
 
 
 def test_plain_functions_go_where_a_callable_takes_them(
-    server: Server, gui: Any, dial: Dial
+    server: Server, gui: Any, reach: Reach
 ) -> None:
     with server.attach(run_on=gui) as attached:
-        wire = dial(attached.socket)
-        wire.shake()
-        found = [text_of(wire.tool(1, name)) for name in ("plain", "bounded", "needing", "mixed")]
-        waiting = text_of(wire.tool(2, "waiting"))
+        client = reach(attached.socket)
+        found = [client.call(name) for name in ("plain", "bounded", "needing", "mixed")]
+        waiting = client.call("waiting")
 
     assert found == ["gui", "gui", "gui gui", "toolhaft-attached gui"]
     assert waiting == "toolhaft-attached"  # nobody can wait in a queue
 
 
-def test_an_executor_takes_functions_too(server: Server, dial: Dial) -> None:
+def test_an_executor_takes_functions_too(server: Server, reach: Reach) -> None:
     pool = ThreadPoolExecutor(1, thread_name_prefix="pool")
     with server.attach(run_on=pool) as attached:
-        wire = dial(attached.socket)
-        wire.shake()
-        assert text_of(wire.tool(1, "plain")) == "pool_0"
+        client = reach(attached.socket)
+        assert client.call("plain") == "pool_0"
         pool.shutdown()
-        refused = wire.tool(2, "plain")
+        refused = client.call_raw("plain")
 
-    assert refused["isError"]
-    assert "the program takes no work any more: RuntimeError" in text_of(refused)
+    assert refused.is_error
+    assert "the program takes no work any more: RuntimeError" in refused.text
 
 
 async def test_one_tool_can_have_a_place_of_its_own(elsewhere: Program) -> None:
@@ -227,13 +224,12 @@ async def test_one_tool_can_have_a_place_of_its_own(elsewhere: Program) -> None:
         return where()
 
     called = await play(server, "there")
-    over_http = await HttpClient(server.asgi()).post(
-        request(1, "tools/call", {"name": "there", "arguments": {}})
-    )
+    async with Client.asgi(server.asgi()) as client:
+        over_http = await client.call("there")
     other = await play(server, "here")
 
     assert called.text == "program"
-    assert over_http.json["result"]["content"][0]["text"] == "program"
+    assert over_http == "program"
     assert other.text == "MainThread"
 
 
@@ -249,12 +245,6 @@ def test_a_callable_takes_no_coroutines() -> None:
 
 
 # What a call can do there
-
-CLIENT: dict[str, Any] = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {"elicitation": {}},
-    "clientInfo": {"name": "test", "version": "0"},
-}
 
 
 @pytest.fixture
@@ -282,48 +272,43 @@ def asking() -> Server:
     return server
 
 
-def converse(wire: Wire, name: str) -> tuple[list[str], str]:
+def converse(reach: Reach, attached: Attachment, name: str) -> tuple[list[str], str]:
     """Call a tool that asks; what was heard, and the result."""
-    wire.send(request(0, "initialize", CLIENT))
-    wire.answer(0)
-    wire.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-    wire.send(request("level", "logging/setLevel", {"level": "debug"}))
-    params = {"name": name, "arguments": {}, "_meta": {"progressToken": 1}}
-    wire.send(request(1, "tools/call", params))
-    heard: list[str] = []
-    while (message := wire.read()).get("id") != 1 or "method" in message:
-        if message.get("method") == "elicitation/create":
-            answer = {"action": "accept", "content": {"value": "Ada"}}
-            wire.send({"jsonrpc": "2.0", "id": message["id"], "result": answer})
-        elif "params" in message:
-            heard.append(message["params"].get("message") or message["params"].get("data"))
-    return heard, text_of(message["result"])
+    heard: list[Any] = []
+    client = reach(
+        attached.socket,
+        answers=lambda method, params: "Ada",
+        on_progress=lambda done, total, message: heard.append(message),
+        on_log=lambda message: heard.append(message.data),
+    )
+    result = client.call_raw(name)
+    return heard, result.text
 
 
 def test_a_coroutine_reports_and_asks_from_the_programs_loop(
-    asking: Server, elsewhere: Program, dial: Dial
+    asking: Server, elsewhere: Program, reach: Reach
 ) -> None:
     with asking.attach(run_on=elsewhere.loop) as attached:
-        heard, result = converse(dial(attached.socket), "ask")
+        heard, result = converse(reach, attached, "ask")
 
     assert heard == ["program", "program"]
     assert result == "Ada 3 program kept"
 
 
 def test_a_plain_function_reports_and_asks_from_a_thread(
-    asking: Server, gui: Any, dial: Dial
+    asking: Server, gui: Any, reach: Reach
 ) -> None:
     with asking.attach(run_on=gui) as attached:
-        heard, result = converse(dial(attached.socket), "ask_plainly")
+        heard, result = converse(reach, attached, "ask_plainly")
 
     assert (heard, result) == (["gui"], "Ada gui")
 
 
 def test_a_plain_function_cannot_hold_up_the_programs_loop(
-    asking: Server, elsewhere: Program, dial: Dial
+    asking: Server, elsewhere: Program, reach: Reach
 ) -> None:
     with asking.attach(run_on=elsewhere.loop) as attached:
-        heard, result = converse(dial(attached.socket), "ask_plainly")
+        heard, result = converse(reach, attached, "ask_plainly")
 
     assert heard == ["program"]
     assert "cannot wait for an answer: make it async" in result
@@ -382,7 +367,7 @@ def test_the_program_never_waits_for_a_client_that_does_not_read(
 # How calls end there
 
 
-def test_errors_travel(elsewhere: Program, dial: Dial) -> None:
+def test_errors_travel(elsewhere: Program, reach: Reach) -> None:
     server = Server("s", errors="show")
 
     @server.tool
@@ -398,9 +383,8 @@ def test_errors_travel(elsewhere: Program, dial: Dial) -> None:
         raise SystemExit(3)
 
     with server.attach(run_on=elsewhere.loop) as attached:
-        wire = dial(attached.socket)
-        wire.shake()
-        said = [text_of(wire.tool(1, name)) for name in ("fail", "leave", "leave_later")]
+        client = reach(attached.socket)
+        said = [client.call_raw(name).text for name in ("fail", "leave", "leave_later")]
 
     assert said == [
         "tool 'fail' failed: ValueError: of the program",
@@ -436,7 +420,7 @@ def test_a_call_that_is_cancelled_is_cancelled_there(elsewhere: Program, dial: D
         assert wire.read()["id"] == 2
 
 
-def test_a_call_that_takes_too_long_is_cancelled_there(elsewhere: Program, dial: Dial) -> None:
+def test_a_call_that_takes_too_long_is_cancelled_there(elsewhere: Program, reach: Reach) -> None:
     server = Server("s")
     cancelled = threading.Event()
 
@@ -448,14 +432,13 @@ def test_a_call_that_takes_too_long_is_cancelled_there(elsewhere: Program, dial:
             cancelled.set()
 
     with server.attach(run_on=elsewhere.loop) as attached:
-        wire = dial(attached.socket)
-        wire.shake()
+        client = reach(attached.socket)
 
-        assert text_of(wire.tool(1, "wait")) == "tool 'wait' took longer than 0.1 s"
+        assert client.call_raw("wait").text == "tool 'wait' took longer than 0.1 s"
         assert cancelled.wait(10)
 
 
-def test_what_the_program_cancels_is_a_failed_call(elsewhere: Program, dial: Dial) -> None:
+def test_what_the_program_cancels_is_a_failed_call(elsewhere: Program, reach: Reach) -> None:
     server = Server("s")
 
     @server.tool
@@ -466,10 +449,9 @@ def test_what_the_program_cancels_is_a_failed_call(elsewhere: Program, dial: Dia
         await asyncio.sleep(60)
 
     with server.attach(run_on=elsewhere.loop) as attached:
-        wire = dial(attached.socket)
-        wire.shake()
+        client = reach(attached.socket)
 
-        assert text_of(wire.tool(1, "wait")) == "the program has cancelled this, or ends"
+        assert client.call_raw("wait").text == "the program has cancelled this, or ends"
 
 
 def test_work_that_has_not_begun_is_dropped(dial: Dial) -> None:
@@ -497,16 +479,15 @@ def test_work_that_has_not_begun_is_dropped(dial: Dial) -> None:
 
 @pytest.mark.parametrize("name", ["plain", "waiting"])
 def test_a_loop_that_is_closed_is_told(
-    server: Server, elsewhere: Program, dial: Dial, name: str
+    server: Server, elsewhere: Program, reach: Reach, name: str
 ) -> None:
     with server.attach(run_on=elsewhere.loop) as attached:
-        wire = dial(attached.socket)
-        wire.shake()
+        client = reach(attached.socket)
         elsewhere.end()
-        said = wire.tool(1, name)
+        said = client.call_raw(name)
 
-    assert said["isError"]
-    assert text_of(said) == "the program's event loop is closed, so nothing can run on it"
+    assert said.is_error
+    assert said.text == "the program's event loop is closed, so nothing can run on it"
 
 
 def test_a_loop_that_is_closed_meanwhile_is_told(elsewhere: Program, dial: Dial) -> None:
@@ -555,15 +536,14 @@ async def test_a_program_mutates_its_state_beside_its_tools(server: Server) -> N
     life = asyncio.create_task(live())
     async with server.attach(run_on=asyncio.get_running_loop()) as attached:
 
-        def use() -> list[Any]:
-            with Wire(attached.socket) as wire:
-                wire.shake()
-                return [wire.tool(n, "move")["structuredContent"] for n in range(50)]
+        async def use() -> list[Any]:
+            async with Client.attached(attached.socket, revision="2025-11-25") as client:
+                return [await client.call("move") for _ in range(50)]
 
-        used = await asyncio.gather(*(asyncio.to_thread(use) for _ in range(3)))
+        used = await asyncio.gather(*(use() for _ in range(3)))
     life.cancel()
 
-    assert used == [[{"result": True}] * 50] * 3
+    assert used == [[True] * 50] * 3
 
 
 async def test_a_cancel_while_a_task_is_made_is_not_lost(elsewhere: Program) -> None:

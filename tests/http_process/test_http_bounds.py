@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.http_process.conftest import Serve
 from tests.http_process.web import (
+    NEWEST,
+    OF_SESSIONS,
     Answer,
     Session,
     Site,
@@ -342,5 +344,6 @@ def test_a_blocked_thread_of_one_client_holds_up_nobody_else(site: Site) -> None
     for _ in range(3):
         site.connect().send(posting(calls("block")))
 
-    assert site.call("hello") == "hello"
-    assert site.open_session().call("hello") == "hello"
+    for revision in (NEWEST, OF_SESSIONS):
+        with site.client(revision=revision) as client:
+            assert client.call("hello") == "hello"

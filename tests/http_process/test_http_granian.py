@@ -7,6 +7,8 @@ from tests.http_process.conftest import Serve
 from tests.http_process.web import (
     LIFESPAN,
     MIB,
+    NEWEST,
+    OF_SESSIONS,
     Site,
     calls,
     head,
@@ -66,16 +68,19 @@ def site(serve_all: Serve) -> Site:
     return serve_all(SERVED, "--runner", "granian")
 
 
-def test_both_eras_are_served(site: Site) -> None:
-    assert site.call("hello") == "hello"
-    assert site.open_session().call("hello") == "hello"
+@pytest.mark.parametrize("revision", [NEWEST, OF_SESSIONS])
+def test_both_eras_are_served(site: Site, revision: str) -> None:
+    with site.client(revision=revision) as client:
+        assert client.call("hello") == "hello"
 
 
-def test_progress_comes_by_a_stream(site: Site) -> None:
-    *progress, last = site.stream(calls("count", to=3)).messages()
+@pytest.mark.parametrize("revision", [NEWEST, OF_SESSIONS])
+def test_progress_comes_by_a_stream(site: Site, revision: str) -> None:
+    told: list[float] = []
+    with site.client(revision=revision, on_progress=lambda done, *_: told.append(done)) as client:
+        assert client.call("count", to=3) == "counted to 3"
 
-    assert [each["params"]["progress"] for each in progress] == [0, 1, 2]
-    assert last["result"]["content"][0]["text"] == "counted to 3"
+    assert told == [0, 1, 2]
 
 
 def test_a_foreign_host_and_a_foreign_page_are_refused(site: Site) -> None:
@@ -123,8 +128,9 @@ def test_who_leaves_has_cancelled_its_call(site: Site) -> None:
 
 
 def test_a_tool_that_exits_harms_its_own_call_only(site: Site) -> None:
-    assert site.post(calls("leave")).result["isError"] is True
-    assert site.call("hello") == "hello"
+    with site.client() as client:
+        assert client.call_raw("leave").is_error
+        assert client.call("hello") == "hello"
 
 
 def test_it_says_whether_it_is_well(site: Site) -> None:

@@ -1,14 +1,16 @@
 """`Listener`: several services on one address, put there and taken away while it serves."""
 
 import signal
+from typing import Any
 
 import pytest
 from tests.http_process.conftest import Serve
 from tests.http_process.web import (
     HERE,
     LIFESPAN,
+    NEWEST,
+    OF_SESSIONS,
     Site,
-    asks,
     calls,
     eventually,
     head,
@@ -16,6 +18,8 @@ from tests.http_process.web import (
     posting,
     tool_call,
 )  # fmt: skip
+
+from toolhaft.testing import ToolFailed
 
 SERVICES = """
 def service(name, **options):
@@ -83,9 +87,10 @@ def site(serve_all: Serve) -> Site:
     return serve_all(TWO, script=True)
 
 
-def call(site: Site, path: str, tool: str = "whose") -> str:
-    """The text of a tool's result, of the service at a path."""
-    return site.post(calls(tool), path=path).text
+def call(site: Site, path: str, tool: str = "whose") -> Any:
+    """What a tool returns, of the service at a path."""
+    with site.client(path=path) as client:
+        return client.call(tool)
 
 
 # Several services
@@ -98,21 +103,16 @@ def test_every_service_is_announced(site: Site) -> None:
 
 @pytest.mark.parametrize("name", PATHS)
 def test_each_service_says_who_it_is(site: Site, name: str) -> None:
-    path = PATHS[name]
-
-    session = site.open_session(path=path)
-
-    assert session.info == {"name": name, "version": "1"}
-    assert session.call("whose") == name
+    with site.client(path=PATHS[name], revision=OF_SESSIONS) as client:
+        assert (client.server_info.name, client.server_info.version) == (name, "1")
+        assert client.call("whose") == name
 
 
 @pytest.mark.parametrize("name", ["weather", "crypto"])
 def test_each_service_says_who_it_is_to_clients_without_a_session(site: Site, name: str) -> None:
-    discovered = site.post(asks(1, "server/discover"), path=PATHS[name]).result
-
-    meta = discovered["_meta"]["io.modelcontextprotocol/serverInfo"]
-    assert meta == {"name": name, "version": "1"}
-    assert call(site, PATHS[name]) == name
+    with site.client(path=PATHS[name]) as client:
+        assert (client.server_info.name, client.server_info.version) == (name, "1")
+        assert client.call("whose") == name
 
 
 def test_a_service_that_insists_on_sessions_says_so_to_clients_that_have_none(site: Site) -> None:
@@ -125,16 +125,15 @@ def test_a_service_that_insists_on_sessions_says_so_to_clients_that_have_none(si
 
 
 def test_each_service_has_its_own_mode_of_sessions(site: Site) -> None:
-    ids = {name: site.open_session(path=path).id for name, path in PATHS.items()}
+    has_session = {}
+    for name, path in PATHS.items():
+        with site.client(path=path, revision=OF_SESSIONS) as client:
+            has_session[name] = client.session_id is not None
     without = {
         name: site.post(tool_call(1, "whose"), path=path).status for name, path in PATHS.items()
     }
 
-    assert {name: id_ is not None for name, id_ in ids.items()} == {
-        "weather": True,
-        "crypto": False,
-        "cart": True,
-    }
+    assert has_session == {"weather": True, "crypto": False, "cart": True}
     assert without == {"weather": 200, "crypto": 200, "cart": 400}
 
 
@@ -222,8 +221,9 @@ def test_a_service_comes_and_goes_while_others_serve(site: Site) -> None:
     assert site.post(calls("whose"), path="/extra").status == 404
     assert call(site, "/weather", "grow") == "grown"
 
-    assert call(site, "/extra") == "extra"
-    assert site.open_session(path="/extra").info["name"] == "extra"
+    for revision in (NEWEST, OF_SESSIONS):
+        with site.client(path="/extra", revision=revision) as client:
+            assert (client.server_info.name, client.call("whose")) == ("extra", "extra")
     assert call(site, "/weather", "shrink") == "shrunk"
     assert site.post(calls("whose"), path="/extra").status == 404
     assert call(site, "/crypto") == "crypto"
@@ -259,7 +259,8 @@ def test_a_service_that_goes_completes_its_streams_and_lets_short_calls_finish(
 
 
 def test_a_path_that_is_taken_is_refused(site: Site) -> None:
-    assert site.post(calls("clash"), path="/weather").result["isError"] is True
+    with pytest.raises(ToolFailed):
+        call(site, "/weather", "clash")
     assert call(site, "/crypto") == "crypto"
 
 
@@ -357,8 +358,8 @@ def test_it_is_stopped_at_once_from_another_thread(serve: Serve, source: str) ->
 
 def test_it_serves_on_a_loop_that_is_there_beside_other_tasks(serve: Serve) -> None:
     site = serve(EMBEDDED, script=True)
-    session = site.open_session()
-    assert session.call("whose") == "weather"
+    with site.client(revision=OF_SESSIONS) as client:
+        assert client.call("whose") == "weather"
 
     status = site.status_after(signal.SIGTERM)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.http_process.conftest import Serve
 from tests.http_process.web import (
-    META,
+    NEWEST,
     OF_SESSIONS,
     Site,
     asks,
@@ -18,6 +18,8 @@ from tests.http_process.web import (
     tool_call,
 )  # fmt: skip
 from tests.runtime.process import request
+
+from toolhaft.testing import assert_error
 
 GUARDED = """
 gate = asyncio.Event()
@@ -73,7 +75,6 @@ server.run(http="127.0.0.1:0", guard=guard)
 ADA = {"Authorization": "Bearer a"}
 GRACE = {"Authorization": "Bearer g"}
 NOBODY = {"Authorization": "Bearer nobody"}
-ASKING = {**META, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
 
 others = pytest.mark.parametrize("other", [GRACE, NOBODY], ids=["another", "nobody"])
 
@@ -143,11 +144,14 @@ def test_a_guard_that_breaks_lets_nobody_in_and_tells_nothing(site: Site) -> Non
     assert site.post(calls("whoami"), ADA).text == "ada"
 
 
-def test_tools_know_who_calls(site: Site) -> None:
-    newest = [site.post(calls("whoami"), who).text for who in (ADA, GRACE, NOBODY)]
-    sessions = [site.open_session(who).call("whoami") for who in (ADA, GRACE, NOBODY)]
+@pytest.mark.parametrize("revision", [NEWEST, OF_SESSIONS])
+def test_tools_know_who_calls(site: Site, revision: str) -> None:
+    said = []
+    for who in (ADA, GRACE, NOBODY):
+        with site.client(who, revision=revision) as client:
+            said.append(client.call("whoami"))
 
-    assert newest == sessions == ["ada", "grace", ""]
+    assert said == ["ada", "grace", ""]
 
 
 # Sessions
@@ -184,7 +188,10 @@ def test_initialize_does_not_take_over_the_session_of_somebody_else(site: Site) 
 
 
 def test_session_ids_cannot_be_guessed(site: Site) -> None:
-    ids = [str(site.open_session(ADA).id) for _ in range(20)]
+    ids = []
+    for _ in range(20):
+        with site.client(ADA, revision=OF_SESSIONS) as client:
+            ids.append(str(client.session_id))
 
     assert len(set(ids)) == 20
     assert all(len(id_) >= 43 and id_.isascii() and id_.isprintable() for id_ in ids)
@@ -209,12 +216,15 @@ def test_nobody_else_can_cancel_a_call(site: Site, pool: ThreadPoolExecutor) -> 
 
 
 def test_the_same_id_of_two_people_is_two_calls(site: Site, pool: ThreadPoolExecutor) -> None:
-    both = [pool.submit(site.post, calls("wait"), who) for who in (ADA, GRACE)]
-    eventually(lambda: site.post(calls("count"), ADA).text == "2", "both calls")
+    with site.client(ADA) as ada, site.client(GRACE) as grace:
+        both = [pool.submit(client.call, "wait") for client in (ada, grace)]
+        eventually(lambda: site.post(calls("count"), ADA).text == "2", "both calls")
 
-    site.post(calls("release"), GRACE)
+        grace.call("release")
 
-    assert [call.result(10).text for call in both] == ["waited for ada", "waited for grace"]
+        assert [call.result(10) for call in both] == ["waited for ada", "waited for grace"]
+        ids = [client.wire.sent[1]["id"] for client in (ada, grace)]
+        assert ids[0] == ids[1]
 
 
 # Streams
@@ -244,36 +254,20 @@ def test_the_stream_of_somebody_else_cannot_be_gone_on_with(site: Site) -> None:
 # Questions
 
 
-def question(site: Site, who: dict[str, str]) -> dict[str, Any]:
-    """The answer to a call that asks first."""
-    message = request(1, "tools/call", {"name": "confirm", "arguments": {}, "_meta": ASKING})
-    result: dict[str, Any] = site.post(message, who).result
-    assert result["resultType"] == "input_required"
-    return result
-
-
-def answered(asked: dict[str, Any]) -> dict[str, Any]:
-    """The same call again, with the answer to its question."""
-    [key] = asked["inputRequests"]
-    params = {
-        "name": "confirm",
-        "arguments": {},
-        "inputResponses": {key: {"action": "accept", "content": {"value": True}}},
-        "requestState": asked["requestState"],
-        "_meta": ASKING,
-    }
-    return request(2, "tools/call", params)
-
-
 @others
 def test_the_state_of_a_call_is_good_for_who_got_it_only(site: Site, other: dict[str, str]) -> None:
-    message = answered(question(site, ADA))
+    params: dict[str, Any] = {"name": "confirm", "arguments": {}}
+    with site.client(ADA) as ada, site.client(other) as somebody:
+        asked = ada.raw(ada.requests.request("tools/call", params))["result"]
+        [key] = asked["inputRequests"]
+        params["inputResponses"] = {key: {"action": "accept", "content": {"value": True}}}
+        params["requestState"] = asked["requestState"]
 
-    foreign = site.post(message, other)
-    own = site.post(message, ADA)
+        foreign = somebody.raw(somebody.requests.request("tools/call", params))
+        own = ada.request("tools/call", params)
 
-    assert foreign.json["error"]["code"] == -32602
-    assert own.text.startswith("ada said")
+    assert_error(foreign, -32602)
+    assert own["content"][0]["text"].startswith("ada said")
 
 
 def test_a_question_to_somebody_else_cannot_be_answered(site: Site) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.http_process.conftest import Serve
-from tests.http_process.web import HERE, Site, as_script, by_command, write
+from tests.http_process.web import HERE, NEWEST, OF_SESSIONS, Site, as_script, by_command, write
 from tests.runtime.process import PATIENCE
 
 PLAIN = """
@@ -181,8 +181,9 @@ def test_without_the_faster_parts_it_serves_all_the_same(serve: Serve, tmp_path:
     hidden = hide(tmp_path, "httptools", "uvloop")
     site = serve(PLAIN, before=first_on_the_path(hidden))
 
-    assert site.call("hello") == "hello"
-    assert site.open_session().call("hello") == "hello"
+    for revision in (NEWEST, OF_SESSIONS):
+        with site.client(revision=revision) as client:
+            assert client.call("hello") == "hello"
 
 
 # Lifespans

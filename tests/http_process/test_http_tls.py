@@ -10,7 +10,16 @@ from typing import NamedTuple
 
 import pytest
 from tests.http_process.conftest import Serve, sites
-from tests.http_process.web import HERE, Site, by_command, calls, listens, write
+from tests.http_process.web import (
+    HERE,
+    NEWEST,
+    OF_SESSIONS,
+    Site,
+    by_command,
+    calls,
+    listens,
+    write,
+)
 from tests.runtime.process import PATIENCE
 
 PLAIN = """
@@ -60,9 +69,10 @@ def test_the_address_says_https(site: Site) -> None:
     assert f"https://{HERE}:{site.port}/mcp" in site.stderr
 
 
-def test_clients_that_trust_the_certificate_are_served(site: Site) -> None:
-    assert site.call("hello") == "hello"
-    assert site.open_session().call("hello") == "hello"
+@pytest.mark.parametrize("revision", [NEWEST, OF_SESSIONS])
+def test_clients_that_trust_the_certificate_are_served(site: Site, revision: str) -> None:
+    with site.client(revision=revision) as client:
+        assert client.call("hello") == "hello"
 
 
 def test_a_page_of_this_machine_may_call_over_tls(site: Site) -> None:

@@ -22,6 +22,8 @@ from tests.http_process.web import (
 )  # fmt: skip
 from tests.runtime.process import PATIENCE
 
+from toolhaft.testing import SyncClient
+
 PLAIN = """
 @server.tool
 def hello() -> str:
@@ -64,8 +66,8 @@ def connect(path: Path) -> Connection:
 
 def is_answered(path: Path) -> bool:
     """Is there a server?"""
-    with connect(path) as connection:
-        return connection.post(calls("hello")).text == "hello"
+    with SyncClient.http("http://localhost/mcp", uds=path) as client:
+        return bool(client.call("hello") == "hello")
 
 
 def refused(tmp_path: Path, path: Path) -> "subprocess.CompletedProcess[str]":

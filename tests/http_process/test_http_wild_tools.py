@@ -1,10 +1,14 @@
 """Tools that raise, block, fork or break the loop: others are served, and go on to be served."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from tests.http_process.conftest import Serve
-from tests.http_process.web import Answer, Site, calls, eventually, posting, tool_call
+from tests.http_process.web import OF_SESSIONS, Site, calls, eventually
+
+from toolhaft import McpError
+from toolhaft.testing import SyncClient
 
 EXCEPTIONS = {
     "SystemExit": "SystemExit(3)",
@@ -150,26 +154,28 @@ def site(serve_all: Serve) -> Site:
     return serve_all(WILD)
 
 
-def has_failed(answer: Answer) -> bool:
-    """Is it the answer to a call that failed, and does it say nothing of how?"""
-    message = answer.json
-    return (answer.status == 200 and message["result"]["isError"]) or "error" in message
+def has_failed(client: SyncClient, tool: str, **arguments: str) -> bool:
+    """Is a call answered, and is the answer that it failed?"""
+    try:
+        return client.call_raw(tool, arguments).is_error
+    except McpError:
+        return True
 
 
 @pytest.mark.parametrize("kind", EXCEPTIONS)
 def test_whatever_a_tool_raises_harms_its_own_call_only(site: Site, kind: str) -> None:
-    pid, session = site.call("pid"), site.open_session()
-    stream = site.stream(calls("streaming", kind=kind))
+    told: list[float] = []
+    with site.client() as newest, site.client(revision=OF_SESSIONS) as session:
+        pid = newest.call("pid")
+        streaming = newest.call_raw(
+            "streaming", {"kind": kind}, on_progress=lambda done, *_: told.append(done)
+        )
 
-    answers = [site.post(calls(way, kind=kind)) for way in WAYS]
-    answers += [session.post(tool_call(1, way, kind=kind)) for way in WAYS]
-
-    assert all(has_failed(answer) for answer in answers)
-    last = list(stream.messages())[-1]
-    assert last["id"] == 1
-    assert last["result"]["isError"]
-    assert session.call("hello", name="others") == "hello others"
-    assert site.call("pid") == pid
+        for client in (newest, session):
+            assert [way for way in WAYS if not has_failed(client, way, kind=kind)] == []
+        assert (told, streaming.is_error) == ([1], True)
+        assert session.call("hello", name="others") == "hello others"
+        assert newest.call("pid") == pid
 
 
 @pytest.mark.parametrize("kind", ["SystemExit", "KeyboardInterrupt", "Rude"])
@@ -177,18 +183,20 @@ def test_whatever_a_tool_raises_harms_its_own_call_only(site: Site, kind: str) -
 def test_whatever_a_tool_leaves_behind_may_raise_without_harm(
     site: Site, how: str, kind: str
 ) -> None:
-    pid, session = site.call("pid"), site.open_session()
-    news = session.news()
+    # The one with a session has a stream of news, too.
+    with (
+        site.client() as client,
+        site.client(revision=OF_SESSIONS) as session,
+        session.listen(tools=True),
+    ):
+        pid = client.call("pid")
 
-    left = site.call("leave", kind=kind, how=how)
-
-    assert left == "left"
-    assert [site.call("hello_async", name=str(number)) for number in range(5)] == [
-        f"hello {number}" for number in range(5)
-    ]
-    assert session.call("hello") == "hello you"
-    assert site.call("pid") == pid
-    news.close()
+        assert client.call("leave", kind=kind, how=how) == "left"
+        assert [client.call("hello_async", name=str(number)) for number in range(5)] == [
+            f"hello {number}" for number in range(5)
+        ]
+        assert session.call("hello") == "hello you"
+        assert client.call("pid") == pid
 
 
 def test_a_tool_that_stops_the_loop_harms_nobody(site: Site) -> None:
@@ -199,10 +207,10 @@ def test_a_tool_that_stops_the_loop_harms_nobody(site: Site) -> None:
 
 
 def test_text_that_cannot_be_sent_harms_its_own_call_only(site: Site) -> None:
-    answer = site.post(calls("odd_text"))
+    with site.client() as client:
+        client.call_raw("odd_text")
 
-    assert answer.status == 200
-    assert site.call("hello") == "hello you"
+        assert client.call("hello") == "hello you"
 
 
 @pytest.mark.parametrize("tool", FORKS)
@@ -237,17 +245,15 @@ def test_a_tool_that_closes_stdin_and_stdout_harms_nobody(serve: Serve) -> None:
     assert [site.call("hello_async") for _ in range(3)] == ["hello you"] * 3
 
 
-def test_more_blocked_tools_than_threads_hold_up_nobody_who_needs_none(serve: Serve) -> None:
+async def test_more_blocked_tools_than_threads_hold_up_nobody_who_needs_none(serve: Serve) -> None:
     site = serve('server = Server("tested", limits=Limits(threads=2))\n' + WILD)
-    blocked = [site.connect() for _ in range(5)]
-    for connection in blocked:
-        connection.send(posting(calls("block")))
-    site.hears("blocking\nblocking\n")
+    async with site.client().client as client, site.client(revision=OF_SESSIONS).client as session:
+        blocked = [asyncio.create_task(client.call("block")) for _ in range(5)]
+        await asyncio.to_thread(site.hears, "blocking\nblocking\n")
 
-    answers = [site.call("hello_async", name=str(number)) for number in range(5)]
-    listed = site.open_session().post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        answers = [await client.call("hello_async", name=str(number)) for number in range(5)]
 
-    assert answers == [f"hello {number}" for number in range(5)]
-    assert listed.status == 200
-    assert site.call("unblock") == "done"
-    assert [connection.answer().text for connection in blocked] == ["unblocked"] * 5
+        assert answers == [f"hello {number}" for number in range(5)]
+        assert len(await session.list_tools()) > 10
+        assert await client.call("unblock") == "done"
+        assert await asyncio.gather(*blocked) == ["unblocked"] * 5

@@ -13,16 +13,14 @@ import pytest
 from tests.http_process.conftest import Serve
 from tests.http_process.web import (
     LIFESPAN,
-    META,
+    OF_SESSIONS,
     Site,
     asks,
     calls,
     eventually,
     listens,
     posting,
-    tool_call,
 )  # fmt: skip
-from tests.runtime.process import request
 
 SERVED = (
     LIFESPAN
@@ -171,33 +169,24 @@ def test_both_workers_serve(site: Site) -> None:
 
 
 def test_clients_that_shake_hands_are_served_without_a_session(site: Site) -> None:
-    session = site.open_session()
-
-    assert session.id is None
-    assert [session.call("echo", value=str(number)) for number in range(20)] == [
-        str(number) for number in range(20)
-    ]
+    with site.client(revision=OF_SESSIONS) as client:
+        assert client.session_id is None
+        assert [client.call("echo", value=str(number)) for number in range(20)] == [
+            str(number) for number in range(20)
+        ]
 
 
 def test_without_sessions_the_id_of_one_is_not_looked_at(site: Site) -> None:
-    answer = site.post(tool_call(1, "echo", value="heard"), {"Mcp-Session-Id": "unknown"})
-
-    assert answer.text == "heard"
+    with site.client(revision=OF_SESSIONS, session="unknown") as client:
+        assert client.call("echo", value="heard") == "heard"
 
 
 def test_a_question_of_one_worker_may_be_answered_to_another(site: Site) -> None:
-    capable = {**META, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
-    params = {"name": "confirm", "arguments": {}, "_meta": capable}
+    with site.client(answers=[True] * 12) as client:
+        # Each question and each answer by a connection of its own.
+        said = [(client.call("confirm"), client.rounds) for _ in range(12)]
 
-    said = []
-    for number in range(12):  # each by a connection of its own
-        asked = site.post(request(number, "tools/call", params)).result
-        [key] = asked["inputRequests"]
-        answers = {key: {"action": "accept", "content": {"value": True}}}
-        again = {**params, "inputResponses": answers, "requestState": asked["requestState"]}
-        said.append(site.post(request(number, "tools/call", again)).text)
-
-    assert said == ["confirmed"] * 12
+    assert said == [("confirmed", 2)] * 12
 
 
 def test_each_worker_enters_the_lifespan(site: Site) -> None:

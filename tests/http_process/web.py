@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 from tests.runtime.process import PATIENCE, Process, request
 
+from toolhaft.testing import SyncClient
+
 HEADER = """\
 import asyncio, contextlib, os, signal, subprocess, sys, threading, time
 from toolhaft import Context, Limits, Listener, Server, ToolError, Unauthorized
@@ -116,9 +118,32 @@ class Site(Process):
         with self.connect() as connection:
             return connection.post(message, headers, path)
 
+    def url(self, path: str = "/mcp") -> str:
+        """Where a service is."""
+        scheme, host = ("http", HERE) if self.certificate is None else ("https", "localhost")
+        return f"{scheme}://{host}:{self.port}{path}"
+
+    def client(
+        self,
+        headers: Fields | None = None,
+        *,
+        path: str = "/mcp",
+        revision: str = NEWEST,
+        **more: Any,
+    ) -> SyncClient:
+        """A client of the kit, not open yet."""
+        return SyncClient.http(
+            self.url(path),
+            headers=headers,
+            revision=revision,
+            certificate=self.certificate,
+            **more,
+        )
+
     def call(self, name: str, /, **arguments: Any) -> str:
         """The text of a tool's result, for a client of the newest revision."""
-        return self.post(calls(name, **arguments)).text
+        with self.client() as client:
+            return client.call_raw(name, arguments).text
 
     def stream(
         self, message: object, headers: Fields | None = None, path: str = "/mcp"

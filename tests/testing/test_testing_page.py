@@ -10,7 +10,7 @@ import pytest
 
 from toolhaft import testing
 from toolhaft.testing import Client, SyncClient
-from toolhaft.testing.client import ClientOptions
+from toolhaft.testing.options import ClientOptions
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs/examples/testing"
@@ -49,12 +49,16 @@ def test_each_example_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_page_names_everything_that_a_client_can_do() -> None:
     public = {name for name in vars(Client) if not name.startswith("_")}
-    elsewhere = {"stdio", "http", "asgi", "answer", "requests", *INSIDE}
+    ways = {"stdio", "http", "asgi", "attached"}
+    elsewhere = {"answer", "requests", *ways, *INSIDE}
 
     missing = [name for name in public - elsewhere if f"`{name}" not in PAGE]
     options = [name for name in ClientOptions.__annotations__ if f"`{name}`" not in PAGE]
 
     assert missing == []
+    assert [
+        way for way in ways if f"`Client.{way}(" not in PAGE and f" Client.{way}(" not in PAGE
+    ] == []
     assert options == []
 
 

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.http.asgi import SessionClient, StatelessClient
+from tests.asking import NEW, OLD
+from tests.http.asgi import StatelessClient
 
 from toolhaft import Context, Server
 from toolhaft.protocol.framing import TooLong
 from toolhaft.runtime.connection import Connection
 from toolhaft.runtime.endpoint import Endpoint
 from toolhaft.runtime.service import connected
+from toolhaft.testing import Client
 from toolhaft.traffic import TrafficLog
 
 Json = dict[str, Any]
@@ -115,10 +117,11 @@ def test_only_the_owner_may_read_the_file_and_it_is_added_to(tmp_path: Path) -> 
 
 async def test_over_http_each_way_is_logged(tmp_path: Path) -> None:
     path = tmp_path / "traffic.jsonl"
-    client = StatelessClient(tools(log_traffic=path).asgi(), "/mcp")
-    await client.ask("tools/list")
+    async with Client.asgi(tools(log_traffic=path).asgi(), revision=NEW) as client:
+        await client.list_tools()
 
-    came, went = lines(path)
+    *_, came, went = lines(path)
+    assert len(lines(path)) == len(client.wire)
     assert (came["direction"], came["method"]) == ("in", "tools/list")
     assert went["message"]["result"]["tools"][0]["name"] == "login"
     assert came["connection"] == went["connection"]
@@ -126,16 +129,14 @@ async def test_over_http_each_way_is_logged(tmp_path: Path) -> None:
 
 async def test_over_http_the_messages_of_a_stream_are_logged_one_by_one(tmp_path: Path) -> None:
     path = tmp_path / "traffic.jsonl"
-    client = StatelessClient(tools(log_traffic=path).asgi(), "/mcp")
-    answer = await client.ask(
-        "tools/call",
-        name="login",
-        arguments={"user": "ada", "password": "pw"},
-        meta={"progressToken": "p1"},
-    )
+    told: list[float] = []
+    async with Client.asgi(tools(log_traffic=path).asgi(), revision=NEW) as client:
+        before = len(lines(path))
+        given = {"user": "ada", "password": "pw"}
+        await client.call_raw("login", given, on_progress=lambda done, *_: told.append(done))
 
-    assert answer.is_stream
-    assert [line.get("method", "answer") for line in lines(path)] == [
+    assert told == [1]
+    assert [line.get("method", "answer") for line in lines(path)[before:]] == [
         "tools/call",
         "notifications/progress",
         "answer",
@@ -144,14 +145,14 @@ async def test_over_http_the_messages_of_a_stream_are_logged_one_by_one(tmp_path
 
 async def test_a_session_has_a_name_that_is_not_its_id(tmp_path: Path) -> None:
     path = tmp_path / "traffic.jsonl"
-    client = SessionClient(tools(log_traffic=path).asgi(), "/mcp")
-    await client.shake()
-    await client.ask("tools/list")
+    async with Client.asgi(tools(log_traffic=path).asgi(), revision=OLD) as client:
+        await client.list_tools()
+        session = client.session_id
 
     names = {line["connection"] for line in lines(path)[1:]}
     assert len(names) == 1
-    assert client.session is not None
-    assert client.session not in path.read_text()
+    assert session is not None
+    assert session not in path.read_text()
 
 
 async def test_the_oldest_transport_is_logged_once(tmp_path: Path) -> None:
@@ -220,12 +221,14 @@ def test_secrets_in_json_that_is_a_string_are_left_out(tmp_path: Path) -> None:
     assert "ada" in json.dumps(line)
 
 
-async def test_the_result_of_a_tool_gives_no_secret_away(tmp_path: Path) -> None:
+@pytest.mark.parametrize("revision", [NEW, OLD])
+async def test_the_result_of_a_tool_gives_no_secret_away(tmp_path: Path, revision: str) -> None:
     path = tmp_path / "traffic.jsonl"
-    client = StatelessClient(tools(log_traffic=path).asgi(), "/mcp")
-    await client.ask("tools/call", name="login", arguments={"user": "ada", "password": "pw"})
+    async with Client.asgi(tools(log_traffic=path).asgi(), revision=revision) as client:
+        answer = await client.call("login", user="ada", password="pw")
 
     text = path.read_text()
+    assert answer == {"user": "ada", "token": "t0p"}
     assert "t0p" not in text
     assert '"pw"' not in text
     assert "ada" in text
@@ -366,10 +369,11 @@ async def test_off_nothing_is_wrapped() -> None:
     async with connected(server, send) as connection:
         assert type(connection) is Connection
         assert connection.send is send
-    client = StatelessClient(server.asgi(), "/mcp")
-    await client.ask("tools/list")
-    [mounted] = client.app.mounted  # type: ignore[attr-defined]
-    assert type(mounted.endpoint) is Endpoint
+    app: Any = server.asgi()
+    async with Client.asgi(app) as client:
+        await client.list_tools()
+        [mounted] = app.mounted
+        assert type(mounted.endpoint) is Endpoint
 
 
 def test_what_is_no_setting_is_refused() -> None:

@@ -3,12 +3,12 @@
 import argparse
 from typing import NamedTuple
 
+from ..client.attached import Attached, is_attached
 from ..client.failures import Refused
 from ..client.http import Http
 from ..client.memory import InMemory
 from ..client.sockets import Sockets
 from ..client.transport import Transport
-from .attached import Attached, is_attached
 from .target import BadTarget, load
 
 # How long an interrupted request elsewhere may take to be taken back.

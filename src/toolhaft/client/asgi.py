@@ -18,12 +18,13 @@ _SECONDS_TO_END = 5.0
 
 
 class InProcess:
-    """A path of an application, and its lifespan while it is used."""
+    """A path of an application, and its lifespan while it is used, if nobody else runs that."""
 
-    def __init__(self, app: Application, path: str) -> None:
+    def __init__(self, app: Application, path: str, *, lifespan: bool = True) -> None:
         self.name = f"the application at {path}"
         self._app = app
         self._path = path
+        self._lives = lifespan
         self._events: asyncio.Queue[Message] = asyncio.Queue()
         self._told: asyncio.Queue[Message] = asyncio.Queue()
         self._living: asyncio.Future[None] | None = None
@@ -31,6 +32,8 @@ class InProcess:
         self._state: dict[str, Any] = {}
 
     async def open(self) -> None:
+        if not self._lives:
+            return
         scope: Message = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": self._state}
         self._events.put_nowait({"type": "lifespan.startup"})
         self._living = asyncio.ensure_future(self._app(scope, self._events.get, self._told.put))

@@ -19,6 +19,7 @@ from ..protocol.revisions import NEWEST_HANDSHAKE, REVISIONS, SUPPORTED, Revisio
 from ..protocol.stateless import SERVER_INFO
 from .envelope import envelope, opening
 from .failures import BadAnswer, ClientRefused, NoAnswer, Refused
+from .outcomes import entries_of, result_of
 from .shapes import as_list, as_object, parsed
 from .transport import Transport
 from .waiting import Waiting, key_of, named
@@ -88,13 +89,25 @@ class Conversation:
         Raises:
             McpError, NoAnswer, ServerGone: this does not work.
         """
-        await self._awaited(self._transport.open(self._take, self._lost), "the server", None)
+        await self._reach()
         if self._wanted is None:
             await self._negotiate()
         elif self.revision.handshake:
             await self._shake_hands(self.revision)
         else:
             await self._discover()
+
+    async def join(self) -> None:
+        """Reach the server in a session that another client has begun with this revision.
+
+        Raises:
+            NoAnswer, ServerGone: this does not work.
+        """
+        await self._reach()
+        self._transport.agreed(self.revision.date)
+
+    async def _reach(self) -> None:
+        await self._awaited(self._transport.open(self._take, self._lost), "the server", None)
 
     async def end(self) -> None:
         """Leave."""
@@ -221,14 +234,14 @@ class Conversation:
     async def all_of(self, method: str, member: str) -> list[Json]:
         """The entries of a list, from all of its pages."""
         page = await self.request(method, {})
-        entries = list(_entries(page, method, member))  # its own: the page is on record
+        entries = list(entries_of(page, method, member))  # its own: the page is on record
         seen: set[str] = set()
         while (cursor := page.get("nextCursor")) is not None:
             if str(cursor) in seen:
                 raise BadAnswer(f"{method} gives the cursor {cursor!r} twice, so it never ends")
             seen.add(str(cursor))
             page = await self.request(method, {"cursor": cursor})
-            entries += _entries(page, method, member)
+            entries += entries_of(page, method, member)
         return entries
 
     def _message(
@@ -448,36 +461,6 @@ class Conversation:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-
-
-def result_of(response: Json, what: str) -> Json:
-    """The result of a response.
-
-    Raises:
-        McpError: it is an error.
-        BadAnswer: it is neither.
-    """
-    if "error" in response:
-        raise error_of(response["error"], what)
-    result = as_object(response.get("result"))
-    if result is None:
-        raise BadAnswer(f"{what}: the server's response has no result: {response!r:.200}")
-    return result
-
-
-def _entries(page: Json, method: str, member: str) -> list[Json]:
-    entries = as_list(page.get(member))
-    if entries is None:
-        raise BadAnswer(f"{method}: the server's result has no list {member!r}: {page!r:.200}")
-    return entries
-
-
-def error_of(error: Any, what: str) -> McpError:
-    """The error of a response, as an exception."""
-    try:
-        return McpError(error["message"], code=error["code"], data=error.get("data", UNSET))
-    except (KeyError, TypeError, AttributeError):
-        raise BadAnswer(f"{what}: the server's error is none: {error!r:.200}") from None
 
 
 def encoded(message: Any) -> bytes:

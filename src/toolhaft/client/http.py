@@ -35,10 +35,14 @@ class Http:
 
     said = ""
 
-    def __init__(self, exchanges: Exchanges, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, exchanges: Exchanges, headers: Mapping[str, str], session: str | None = None
+    ) -> None:
         self._exchanges = exchanges
         self._headers = {name.lower(): value for name, value in headers.items()}
-        self._session: str | None = None
+        # The session that it is in: one that it begins, or that of another.
+        self.session = session
+        self._is_guest = session is not None
         self._version: str | None = None
         self._schemas: dict[Any, Json] = {}
         self._tasks: dict[asyncio.Task[None], Any] = {}
@@ -98,7 +102,7 @@ class Http:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._session is not None:
+        if self.session is not None and not self._is_guest:
             with suppress(ServerGone, TimeoutError):
                 async with asyncio.timeout(_SECONDS_TO_LEAVE):
                     await self._end_session()
@@ -117,7 +121,7 @@ class Http:
         place = _Place()
         async with self._exchanges.request("POST", fields, frame) as response:
             if "mcp-session-id" in response.headers:
-                self._session = response.headers["mcp-session-id"]
+                self.session = response.headers["mcp-session-id"]
             if response.headers.get("content-type", "").startswith(_STREAM):
                 is_answered = await self._hear_answer(response, place, _requests_in(message))
             else:
@@ -213,8 +217,8 @@ class Http:
 
     def _fields(self, more: Mapping[str, str]) -> dict[str, str]:
         fields = dict(more)
-        if self._session is not None:
-            fields["mcp-session-id"] = self._session
+        if self.session is not None:
+            fields["mcp-session-id"] = self.session
         if self._version is not None and "mcp-protocol-version" not in fields:
             fields["mcp-protocol-version"] = self._version
         return {**fields, **self._headers}

@@ -28,3 +28,10 @@ def parsed(data: bytes | str) -> Any:
         return json.loads(data)
     except RecursionError as error:
         raise ValueError("too deep") from error
+
+
+def is_silent(message: Any) -> bool:
+    """Nobody answers a notification or a response."""
+    members = (as_object(message) or {}).keys()
+    is_response = "method" not in members and members & {"result", "error"}
+    return bool(is_response) or members & {"id", "method"} == {"method"}

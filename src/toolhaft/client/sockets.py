@@ -5,6 +5,8 @@ No proxies, no redirects, no connections kept for later; in exchange nothing has
 
 import asyncio
 import contextlib
+import os
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from urllib.parse import urlsplit
 
@@ -16,16 +18,29 @@ _CHUNK = 65536
 
 
 class Sockets:
-    """A URL: `http://`, `https://`."""
+    """A URL: `http://`, `https://`.
 
-    def __init__(self, url: str) -> None:
+    Args:
+        uds: the path of a Unix socket at which the server listens instead of at that host.
+        certificate: a file with certificates that are trusted instead of the system's.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        uds: str | os.PathLike[str] | None = None,
+        certificate: str | os.PathLike[str] | None = None,
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or parts.hostname is None:
             raise ValueError(f"{url!r} is no URL of a server; one begins with http:// or https://")
         self.name = url
         self._host = parts.hostname
-        self._tls = parts.scheme == "https"
-        self._port = parts.port if parts.port is not None else 443 if self._tls else 80
+        is_tls = parts.scheme == "https"
+        self._tls = _trusting(certificate) if is_tls else None
+        self._port = parts.port if parts.port is not None else 443 if is_tls else 80
+        self._uds = uds
         self._authority = parts.netloc.rpartition("@")[2]
         self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
@@ -39,9 +54,7 @@ class Sockets:
     ) -> AsyncGenerator[Response]:
         """One request."""
         try:
-            reader, writer = await asyncio.open_connection(
-                self._host, self._port, ssl=self._tls or None, limit=_LIMIT
-            )
+            reader, writer = await self._connected()
         except ConnectionRefusedError as error:
             raise ServerGone(f"nothing listens at {self.name}") from error
         except OSError as error:
@@ -58,6 +71,16 @@ class Sockets:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
+
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._uds is None:
+            return await asyncio.open_connection(
+                self._host, self._port, ssl=self._tls, limit=_LIMIT
+            )
+        name = self._host if self._tls is not None else None
+        return await asyncio.open_unix_connection(
+            self._uds, ssl=self._tls, server_hostname=name, limit=_LIMIT
+        )
 
     def _head(self, verb: str, headers: Mapping[str, str], body: bytes) -> bytes:
         fields = {"host": self._authority, "connection": "close", **headers}
@@ -82,6 +105,13 @@ class Sockets:
             pairs = (line.partition(":") for line in lines)
             headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
         return Response(status, headers, _body(reader, status, headers))
+
+
+def _trusting(certificate: str | os.PathLike[str] | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=certificate)
+    except OSError as error:
+        raise ValueError(f"the certificate {certificate!s} cannot be used: {error}") from None
 
 
 async def _body(

@@ -16,9 +16,10 @@ from ..client.wire import Passed, Wire
 from .acting import DoneTwice, acts_once
 from .answers import Question, Unanswered, UnfitAnswer, UnusedAnswers
 from .assertions import assert_error, assert_metrics, assert_resource, assert_same_in_every_era
-from .client import Client, ClientOptions
+from .client import Client
 from .contract import ContractChanged, assert_contract, contract_of
 from .hearing import Heard, Notice
+from .options import ClientOptions
 from .playing import Differs, Played, in_both_eras, play
 from .recording import record, transcript
 from .replaying import Mismatch, replay

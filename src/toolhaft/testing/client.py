@@ -5,16 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
-from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack
-
-import msgspec
+from typing import Any, TypeAlias, TypeVar, Unpack
 
 from ..client.asgi import Application, InProcess
+from ..client.attached import Attached
 from ..client.conversation import Conversation, Progress, encoded
 from ..client.envelope import ALL_CAPABILITIES
 from ..client.http import Http
 from ..client.memory import InMemory
-from ..client.shapes import as_list, as_object, parsed
+from ..client.shapes import as_list, is_silent, parsed
 from ..client.sockets import Sockets
 from ..client.stdio import Child
 from ..client.transport import Transport
@@ -29,7 +28,8 @@ from ..types.tools import Tool
 from ..types.wire import Implementation
 from .answers import Answers, Question, Script, Unanswered, UnfitAnswer, UnusedAnswers
 from .hearing import Heard, Notice, hearing
-from .requests import INFO, Requests, completing
+from .options import PATIENCE, ClientOptions, of_session
+from .requests import INFO, Requests, completing, plain
 from .results import (
     PromptAnswer,
     ToolFailed,
@@ -42,34 +42,6 @@ from .results import (
 
 T = TypeVar("T")
 Json: TypeAlias = dict[str, Any]
-
-PATIENCE = 20.0
-
-
-class ClientOptions(TypedDict, total=False):
-    """What every client takes, whatever it speaks over.
-
-    answers: what it answers to the server's questions: by what they say or by their method, in
-        order, or a function of method and params. A value is accepted, `Declined()` and
-        `Cancelled()` are not. Without answers a question fails the test, and so do answers that
-        nobody has asked for.
-    capabilities: what it declares that it can be asked for; by default everything.
-    timeout: seconds after which a request fails, unless it says otherwise.
-    on_progress: gets progress, total and message of every call.
-    on_log: gets every log message. Without a `level` it gets all of them.
-    on_notice: gets every notification.
-    level: how much the server logs.
-    info: name and version of the client.
-    """
-
-    answers: Answers | None
-    capabilities: Mapping[str, Any] | None
-    timeout: float
-    on_progress: Progress | None
-    on_log: Callable[[LogMessage], None] | None
-    on_notice: Callable[[Notice], None] | None
-    level: LogLevel | None
-    info: Mapping[str, Any]
 
 
 class Client:
@@ -138,14 +110,26 @@ class Client:
         *,
         revision: str | None = None,
         headers: Mapping[str, str] | None = None,
+        session: str | None = None,
+        uds: str | os.PathLike[str] | None = None,
+        certificate: str | os.PathLike[str] | None = None,
         **options: Unpack[ClientOptions],
     ) -> "Client":
         """A client of a server that listens somewhere.
 
         Args:
             headers: sent with every request, such as `Authorization`.
+            session: the id of a session that another client has begun with this revision, and that
+                goes on here. It ends with that client.
+            uds: the path of a Unix socket at which the server listens, instead of at the host.
+            certificate: a file with the certificate that is trusted, instead of those that the
+                system trusts.
         """
-        return cls._over(lambda: Http(Sockets(url), headers or {}), revision, options)
+
+        def connect() -> Transport:
+            return Http(Sockets(url, uds=uds, certificate=certificate), headers or {}, session)
+
+        return cls._over(connect, of_session(revision, session), options)
 
     @classmethod
     def asgi(
@@ -155,14 +139,41 @@ class Client:
         *,
         revision: str | None = None,
         headers: Mapping[str, str] | None = None,
+        session: str | None = None,
+        lifespan: bool = True,
         **options: Unpack[ClientOptions],
     ) -> "Client":
-        """A client over HTTP without a socket: of an ASGI application, whose lifespan it runs."""
+        """A client over HTTP without a socket: of an ASGI application, whose lifespan it runs.
+
+        Args:
+            headers: sent with every request, such as `Authorization`.
+            session: the id of a session that another client has begun, as for `http`.
+            lifespan: False if another client runs it, or nobody is to.
+        """
         if not callable(app):
             raise TypeError(
                 f"{type(app).__name__} is no ASGI application; that of a Server is server.asgi()"
             )
-        return cls._over(lambda: Http(InProcess(app, path), headers or {}), revision, options)
+
+        def connect() -> Transport:
+            return Http(InProcess(app, path, lifespan=lifespan), headers or {}, session)
+
+        return cls._over(connect, of_session(revision, session), options)
+
+    @classmethod
+    def attached(
+        cls,
+        process: str | os.PathLike[str],
+        *,
+        revision: str | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> "Client":
+        """A client of a process that is attached, without a bridge between.
+
+        Args:
+            process: its name, or the path of its socket.
+        """
+        return cls._over(lambda: Attached(process), revision, options)
 
     @classmethod
     def _over(
@@ -202,7 +213,7 @@ class Client:
             wire=self.wire,
         )
         try:
-            await talk.begin()
+            await (talk.begin() if self.session_id is None else talk.join())
         except BaseException:
             await talk.end()
             raise
@@ -257,6 +268,11 @@ class Client:
     def instructions(self) -> str | None:
         """What the server wants a model to know."""
         return self.talk.instructions
+
+    @property
+    def session_id(self) -> str | None:
+        """The id of the session over HTTP, if there is one."""
+        return self._transport.session if isinstance(self._transport, Http) else None
 
     @property
     def stderr(self) -> str:
@@ -409,7 +425,7 @@ class Client:
         """Any request; its result as it was sent."""
         return await self.talk.request(
             method,
-            _plain(method, dict(params or {})),
+            plain(method, params or {}),
             timeout=timeout,
             progress=on_progress or self._options.get("on_progress"),
             meta=None if meta is None else dict(meta),
@@ -437,7 +453,7 @@ class Client:
                 known = parsed(frame)
             except ValueError:
                 known = frame
-        if all(map(_is_silent, as_list(known) or [known])):
+        if all(map(is_silent, as_list(known) or [known])):
             await self.talk.send(known, frame)
             return None
         return await self.talk.exchange_raw(frame, known)
@@ -477,18 +493,3 @@ class Client:
             on_log(converted(params, LogMessage, method))
         if on_notice is not None:
             on_notice(Notice(method, params))
-
-
-def _plain(method: str, params: Json) -> Json:
-    try:
-        plain: Json = msgspec.to_builtins(params)
-    except TypeError as error:
-        raise TypeError(f"{method}: the params {params!r:.200} are no JSON: {error}") from None
-    return plain
-
-
-def _is_silent(message: Any) -> bool:
-    """Nobody answers a notification or a response."""
-    members = (as_object(message) or {}).keys()
-    is_response = "method" not in members and members & {"result", "error"}
-    return bool(is_response) or members & {"id", "method"} == {"method"}

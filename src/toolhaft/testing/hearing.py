@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from ..client.conversation import Conversation, result_of
+from ..client.conversation import Conversation
 from ..client.envelope import SUBSCRIPTION
 from ..client.failures import NoAnswer, ServerGone
+from ..client.outcomes import result_of
 from .requests import wished
 
 Json: TypeAlias = dict[str, Any]

@@ -147,3 +147,16 @@ def wished(*, tools: bool, prompts: bool, resources: bool, uris: Sequence[str]) 
 
 
 requests = Requests()
+
+
+def plain(method: str, params: Mapping[str, Any]) -> Json:
+    """Params as JSON has them: dates, enums and structs of a test are written out.
+
+    Raises:
+        TypeError: they are no JSON.
+    """
+    try:
+        found: Json = msgspec.to_builtins(dict(params))
+    except TypeError as error:
+        raise TypeError(f"{method}: the params {params!r:.200} are no JSON: {error}") from None
+    return found

@@ -22,8 +22,9 @@ from ..types.resources import Resource, ResourceTemplate
 from ..types.tools import Tool
 from ..types.wire import Implementation
 from .answers import Answers, Question
-from .client import Client, ClientOptions
+from .client import Client
 from .hearing import Heard, Notice
+from .options import ClientOptions
 from .requests import Requests
 from .results import PromptAnswer, ToolResult
 
@@ -92,10 +93,23 @@ class SyncClient:
         *,
         revision: str | None = None,
         headers: Mapping[str, str] | None = None,
+        session: str | None = None,
+        uds: str | os.PathLike[str] | None = None,
+        certificate: str | os.PathLike[str] | None = None,
         **options: Unpack[ClientOptions],
     ) -> "SyncClient":
         """A client of a server that listens somewhere."""
-        return cls.of(Client.http(url, revision=revision, headers=headers, **options))
+        return cls.of(
+            Client.http(
+                url,
+                revision=revision,
+                headers=headers,
+                session=session,
+                uds=uds,
+                certificate=certificate,
+                **options,
+            )
+        )
 
     @classmethod
     def asgi(
@@ -105,10 +119,33 @@ class SyncClient:
         *,
         revision: str | None = None,
         headers: Mapping[str, str] | None = None,
+        session: str | None = None,
+        lifespan: bool = True,
         **options: Unpack[ClientOptions],
     ) -> "SyncClient":
         """A client over HTTP without a socket: of an ASGI application, whose lifespan it runs."""
-        return cls.of(Client.asgi(app, path, revision=revision, headers=headers, **options))
+        return cls.of(
+            Client.asgi(
+                app,
+                path,
+                revision=revision,
+                headers=headers,
+                session=session,
+                lifespan=lifespan,
+                **options,
+            )
+        )
+
+    @classmethod
+    def attached(
+        cls,
+        process: str | os.PathLike[str],
+        *,
+        revision: str | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> "SyncClient":
+        """A client of a process that is attached, by its name or its socket."""
+        return cls.of(Client.attached(process, revision=revision, **options))
 
     @classmethod
     def of(cls, client: Client) -> "SyncClient":
@@ -193,6 +230,11 @@ class SyncClient:
     def instructions(self) -> str | None:
         """What the server wants a model to know."""
         return self.client.instructions
+
+    @property
+    def session_id(self) -> str | None:
+        """The id of the session over HTTP, if there is one."""
+        return self.client.session_id
 
     @property
     def stderr(self) -> str:

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
-from ...client.conversation import result_of
 from ...client.failures import BadAnswer
+from ...client.outcomes import result_of
 from ...client.shapes import as_list, as_object
 from ...protocol.revisions import NEWEST_HANDSHAKE, SUPPORTED
 from ...protocol.stateless import SERVER_INFO

@@ -1,16 +1,17 @@
-"""A process that is attached, by its name: its socket carries the lines of a stdio server."""
+"""An attached process, by its name or its socket, which carries the lines of a stdio server."""
 
 import _socket
 import asyncio
 import contextlib
+import os
 import socket
 import sys
 from typing import Any
 
 from toolhaft_bridge.places import NotAttached, Refused, ask, attached_now, connect, paths_of
 
-from ..client.failures import ServerGone
-from ..client.transport import Hear, Lost
+from .failures import ServerGone
+from .transport import Hear, Lost
 
 _PATIENCE = 5.0
 
@@ -25,8 +26,9 @@ class Attached:
 
     said = ""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str | os.PathLike[str]) -> None:
+        # A name has no slash in it, and the path of a socket has one.
+        self._name = os.fspath(name)
         self._lines: _Lines | None = None
 
     async def open(self, hear: Hear, lost: Lost) -> None:
@@ -38,7 +40,8 @@ class Attached:
         """
         if sys.platform == "win32":
             raise NotAttached("attach is not supported on Windows yet")
-        wire = self._wire()
+        # Not on this loop, which may be that of the process.
+        wire = await asyncio.to_thread(self._wire)
         loop = asyncio.get_running_loop()
         gone = ServerGone(f"the process {self._name!r} has ended, or hung up")
         _, self._lines = await loop.create_unix_connection(
@@ -57,7 +60,7 @@ class Attached:
         return found
 
     def _connected(self) -> _socket.socket:
-        paths = paths_of(self._name)
+        paths = [self._name] if os.sep in self._name else paths_of(self._name)
         for path in paths:
             with contextlib.suppress(OSError):  # what a process has left behind
                 return connect(path, _PATIENCE)
