@@ -159,6 +159,22 @@ def test_an_era_that_is_not_answered_is_found(tmp_path: Path) -> None:
         ("tools/list", {"tools": [{}]}, "tools/list: the server sent what is none: Object missing"),
         ("initialize", {}, "initialize: the server's result has no object 'serverInfo': {"),
         ("server/discover", {}, "server/discover: the server's result has no object 'capab"),
+        (
+            "server/discover",
+            {"_meta": None, "capabilities": {}},
+            "server/discover: the server's result has no object '_meta': {",
+        ),
+        (
+            "tools/list",
+            {"tools": [], "nextCursor": {}},
+            "tools/list: the server's nextCursor is no text: {}",
+        ),
+        ("tools/call", {"content": None}, "tools/call: the server's result has no list 'content'"),
+        (
+            "tools/call",
+            {"content": [{"type": "text"}]},
+            "tools/call: the server sent a text block without a text: {'type': 'text'}",
+        ),
     ],
 )
 def test_an_answer_that_is_none_is_named(
@@ -172,8 +188,9 @@ def test_an_answer_that_is_none_is_named(
             return {answer} if exchange.method == {method!r} else result
 
         server = Server("tested", version="1.0.0", middleware=[twist])
-        server.add_tool(lambda: 1, name="one", description="One.")
+        server.add_tool(lambda: 1, name="one", description="One.", read_only=True)
         """,
+        "--call",
     )
 
     [(level, where, what)] = said(report, "protocol")
@@ -261,6 +278,20 @@ def test_a_result_that_breaks_its_annotation_is_found(tmp_path: Path) -> None:
     assert (level, where) == ("error", "tool point")
     assert what.startswith("its result does not fit its schema: tool 'point' failed (error ")
     assert what.endswith("expected an integer, got a string")
+
+
+def test_a_result_may_say_what_failures_say(tmp_path: Path) -> None:
+    report = checked(
+        tmp_path,
+        """
+        @server.tool(read_only=True)
+        def explain() -> str:
+            return "its result is not what it promises"
+        """,
+        "--call",
+    )
+
+    assert said(report, "result", "call") == []
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import asyncio
 import re
 from typing import Any
 
+from ...client.failures import BadAnswer
+from ...client.shapes import as_object
 from ...errors import McpError
 from ...features.values import WrongResult
 from ...schema.checker import problems
@@ -72,11 +74,12 @@ async def _call(client: Client, tool: Json) -> list[Finding]:
     result = await _asked(client, where, "tools/call", params, found)
     if result is None or result.get("resultType") == "input_required":
         return found
-    if WrongResult.for_client in _text(result):
-        words = f"its result does not fit its schema: {await _logged(client, _text(result))}"
+    text = _text(result)
+    if result.get("isError") and WrongResult.for_client in text:
+        words = f"its result does not fit its schema: {await _logged(client, text)}"
         return [Finding("error", "result", where, words, "correct one of them")]
     if result.get("isError"):
-        words = f"it fails without arguments: {_text(result)}"
+        words = f"it fails without arguments: {text}"
         advice = "require what it needs"
         return [Finding("warning", "call", where, words, advice)]
     if "outputSchema" not in tool:
@@ -103,7 +106,16 @@ async def _logged(client: Client, failure: str) -> str:
 
 
 def _text(result: Json) -> str:
-    texts = [each["text"] for each in result.get("content", []) if each.get("type") == "text"]
+    texts: list[str] = []
+    for each in list_in(result, "content", "tools/call"):
+        block = as_object(each) or {}
+        if block.get("type") != "text":
+            continue
+        if not isinstance(block.get("text"), str):
+            raise BadAnswer(
+                f"tools/call: the server sent a text block without a text: {block!r:.200}"
+            )
+        texts.append(block["text"])
     return " ".join(texts)[:200]
 
 

@@ -144,7 +144,10 @@ async def served(target: str) -> AsyncGenerator[Client]:
 async def listed_without_handshake(client: Client) -> Json:
     """What is listed in the newest revision."""
     found = await client.request("server/discover", {})
-    info: Json = found.get("_meta", {}).get(SERVER_INFO, {})
+    info: Json = {}
+    if "_meta" in found:
+        meta = _object_in(found, "_meta", "server/discover")
+        info = _object_in(meta, SERVER_INFO, "server/discover") if SERVER_INFO in meta else {}
     lists = await _lists(
         client, _object_in(found, "capabilities", "server/discover"), handshake=False
     )
@@ -181,7 +184,9 @@ async def _pages(
     entries = list_in(page, member, method)
     seen: set[str] = set()
     while "nextCursor" in page:
-        cursor: str = page["nextCursor"]
+        cursor = page["nextCursor"]
+        if not isinstance(cursor, str):
+            raise BadAnswer(f"{method}: the server's nextCursor is no text: {cursor!r:.200}")
         if cursor in seen:
             raise BadAnswer(f"{method} gives the cursor {cursor!r} twice, so its pages never end")
         seen.add(cursor)
