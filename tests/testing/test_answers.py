@@ -7,6 +7,7 @@ from tests.testing.offering import ASKING, ERAS, REVISIONS, make
 
 from toolhaft import Accepted, Cancelled, Declined, Sampled
 from toolhaft.testing import Client, ToolFailed, UnfitAnswer, UnusedAnswers
+from toolhaft.testing.answers import Script
 
 every_asking = pytest.mark.parametrize("revision", ASKING)
 every_era = pytest.mark.parametrize("revision", ERAS)
@@ -80,6 +81,42 @@ async def test_an_answer_may_be_wrong_on_purpose(revision: str) -> None:
         with pytest.raises(ToolFailed, match="expected an integer, got"):
             await client.call("order")
         assert len(client.questions) == 3
+
+
+DEEP: dict[str, Any] = {"type": "object"}
+for _ in range(2000):
+    DEEP = {"type": "object", "properties": {"value": DEEP}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        ({"type": "object", "properties": {"size": {"type": "weird"}}}, "size"),
+        ({"type": "object", "properties": {"size": {"$ref": "#/$defs/Size"}}}, "size"),
+        ({"type": "object", "properties": {"size": {"type": "integer", "minimum": "1"}}}, "size"),
+        ({"type": "object", "properties": {"size": None}}, "size"),
+        ({"type": "object", "properties": None}, "value"),
+        ({"type": "object", "properties": ["size"]}, "value"),
+        (None, "value"),
+        ([], "value"),
+        (DEEP, "value"),
+    ],
+    ids=["type", "ref", "minimum", "property", "properties", "list", "null", "no object", "deep"],
+)
+async def test_an_answer_to_a_schema_that_is_none_is_sent_as_it_is(schema: Any, name: str) -> None:
+    params = {"message": "Which size?", "requestedSchema": schema}
+
+    sent = await Script([5]).answer("elicitation/create", params)
+
+    assert sent == {"action": "accept", "content": {name: 5}}
+
+
+async def test_a_schema_without_a_type_is_checked_all_the_same() -> None:
+    schema = {"properties": {"size": {"type": "integer"}}}
+    params = {"message": "Which size?", "requestedSchema": schema}
+
+    with pytest.raises(UnfitAnswer, match=r"content\.size: expected an integer"):
+        await Script(["five"]).answer("elicitation/create", params)
 
 
 def test_a_text_is_no_list_of_answers() -> None:

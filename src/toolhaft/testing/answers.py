@@ -12,6 +12,7 @@ from ..errors import McpError
 from ..features.asking import Accepted, Cancelled, Declined, Sampled
 from ..protocol.revisions import REVISIONS, SUPPORTED, Revision
 from ..schema.checker import problems
+from ..schema.explicit import check_schema
 
 Json: TypeAlias = dict[str, Any]
 # By what the question says or by its method; in order; or a function of method and params.
@@ -167,15 +168,24 @@ def _plain(question: Question, value: Any) -> Any:
 def _elicited(question: Question, plain: Any) -> Json:
     if question.params.get("mode") == "url":  # a page has no fields to fill in
         return {"action": "accept"}
-    schema: Json = question.params.get("requestedSchema", {})
+    schema = as_object(question.params.get("requestedSchema")) or {}
     content = as_object(plain)
     if content is None:
-        properties = list(schema.get("properties", {}))
+        properties = list(as_object(schema.get("properties")) or {})
         content = {properties[0] if properties else "value": plain}
-    if wrong := problems(content, schema, where="content"):
+    if _is_schema(schema) and (wrong := problems(content, schema, where="content")):
         words = "; ".join(wrong)
         _refuse(question, plain, f"{words}; the server's schema is {json.dumps(schema)}{_AS_IT_IS}")
     return {"action": "accept", "content": content}
+
+
+def _is_schema(schema: Json) -> bool:
+    """Can it be checked by? If not, that is the fault of the server, and not of the answer."""
+    try:
+        check_schema(schema, "requestedSchema", root_object=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _sampled(question: Question, plain: Any) -> Json:
