@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 from tests.testing.offering import ASKING, ERAS, REVISIONS, make
 
-from toolhaft import Accepted, Cancelled, Declined, Sampled
+from toolhaft import (
+    Accepted,
+    Cancelled,
+    Context,
+    Declined,
+    Elicit,
+    McpError,
+    Roots,
+    Sampled,
+    Server,
+)
 from toolhaft.testing import Client, ToolFailed, UnfitAnswer, UnusedAnswers
 from toolhaft.testing.answers import Script
 
@@ -127,8 +137,8 @@ def test_a_text_is_no_list_of_answers() -> None:
 @before_forms
 async def test_where_nobody_can_be_asked_the_test_is_told_so(revision: str) -> None:
     hint = (
-        f"revision {revision} has no elicitation, so the server cannot ask for these answers; "
-        "let this test speak 2025-06-18 or later"
+        f"revision {revision} has no elicitation; if these answers are those of a user, let this "
+        "test speak 2025-06-18 or later"
     )
     with pytest.raises(ToolFailed) as failure:
         async with Client(make(), revision, answers=[5]) as client:
@@ -141,6 +151,72 @@ async def test_where_nobody_can_be_asked_the_test_is_told_so(revision: str) -> N
     assert str(failure.value) == f"order: {needs}, which revision {revision} does not have"
     assert failure.value.__notes__ == [hint]
     assert unused.value.__notes__ == [hint]
+
+
+WORD = {"role": "assistant", "content": {"type": "text", "text": "w"}, "model": "m"}
+
+
+@before_forms
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"sampling/createMessage": "w"},
+        {"roots/list": ["file:///x"]},
+        {"A word?": SAID},
+        [SAID],
+        [WORD],
+        [{"roots": []}],
+    ],
+    ids=["sampling", "roots", "said", "first said", "whole", "whole roots"],
+)
+async def test_answers_that_are_not_a_user_s_say_nothing_of_elicitation(
+    revision: str, answers: Any
+) -> None:
+    with pytest.raises(UnusedAnswers) as unused:
+        async with Client(make(), revision, answers=answers):
+            pass
+    with pytest.raises(ToolFailed) as failure:
+        async with Client(make(), revision, answers=answers) as client:
+            await client.call("order")
+
+    assert not hasattr(unused.value, "__notes__")
+    assert not hasattr(failure.value, "__notes__")
+
+
+@before_forms
+async def test_what_fails_for_other_reasons_says_nothing_of_elicitation(revision: str) -> None:
+    with pytest.raises(AssertionError, match="two is not one") as plain:
+        async with Client(make(), revision, answers=[5]):
+            raise AssertionError("two is not one")
+    with pytest.raises(ToolFailed, match="missing") as failed:
+        async with Client(make(), revision, answers=[5]) as client:
+            await client.call("add")
+    with pytest.raises(McpError) as refused:
+        async with Client(make(), revision, answers=[5]) as client:
+            await client.call("nonesuch")
+
+    for each in (plain, failed, refused):
+        assert not hasattr(each.value, "__notes__")
+
+
+async def test_what_a_client_lacks_is_told_with_its_reason() -> None:
+    server = Server("asking")
+
+    @server.tool
+    async def asks(ctx: Context) -> None:
+        await ctx.ask(size=Elicit("Which size?", int), where=Roots())
+
+    told: dict[str, str] = {}
+    for revision in ("2024-11-05", "2025-06-18"):
+        async with Client(server, revision, capabilities={}) as client:
+            told[revision] = (await client.call_raw("asks")).text
+
+    needs = "this needs a client with the capability elicitation.form"
+    assert told == {
+        "2024-11-05": f"{needs}, which revision 2024-11-05 does not have, and roots, which this "
+        "client did not declare",
+        "2025-06-18": f"{needs} and roots, which this client did not declare",
+    }
 
 
 @every_era

@@ -174,11 +174,8 @@ class Session:
             )
         caller = call.caller
         if missing := lacking(caller.capabilities, caller.revision, questions.values()):
-            why = "this client did not declare"
-            if not caller.revision.askable.issuperset(missing):
-                why = f"revision {caller.revision.date} does not have"
             raise ToolError(
-                f"this needs a client with the capability {' and '.join(missing)}, which {why}"
+                f"this needs a client with the capability {_reasons(missing, caller.revision)}"
             )
         waiting = Waiting({}, [])
         for key, question in questions.items():
@@ -210,6 +207,17 @@ class Session:
         if state is None:
             raise InvalidRequest("the session is initialized already; go on with other requests")
         self.state = state
+
+
+def _reasons(missing: list[str], revision: Revision) -> str:
+    """Capabilities, and why a client does not have them: nobody can yet, or this one does not."""
+    unknown = [path for path in missing if path not in revision.askable]
+    undeclared = [path for path in missing if path in revision.askable]
+    told = (
+        (unknown, f"which revision {revision.date} does not have"),
+        (undeclared, "which this client did not declare"),
+    )
+    return ", and ".join(f"{' and '.join(paths)}, {why}" for paths, why in told if paths)
 
 
 def _frame(id_: Id, question: Question, revision: Revision) -> bytes:

@@ -13,6 +13,7 @@ from ..features.asking import Accepted, Cancelled, Declined, Sampled
 from ..protocol.revisions import REVISIONS, SUPPORTED, Revision
 from ..schema.checker import problems
 from ..schema.explicit import check_schema
+from .results import ToolFailed
 
 Json: TypeAlias = dict[str, Any]
 # By what the question says or by its method; in order; or a function of method and params.
@@ -93,20 +94,26 @@ class Script:
         if unused := list(self._unused()):
             raise UnusedAnswers(f"nobody has asked for the answers to {', '.join(unused)}")
 
-    def hint(self, revision: Revision) -> str | None:
+    def explain(self, error: BaseException, revision: Revision) -> None:
         """Why answers may be left over: there are revisions in which no user can be asked."""
-        if _FORM in revision.askable or not any(self._unused()):
-            return None
+        if _FORM in revision.askable or not _is_of_elicitation(error):
+            return
+        if not any(_may_be_a_users(*each) for each in self._left()):
+            return
         oldest = [date for date in SUPPORTED if _FORM in REVISIONS[date].askable][-1]
-        return (
-            f"revision {revision.date} has no elicitation, so the server cannot ask for these "
-            f"answers; let this test speak {oldest} or later"
+        error.add_note(
+            f"revision {revision.date} has no elicitation; if these answers are those of a user, "
+            f"let this test speak {oldest} or later"
         )
 
     def _unused(self) -> Iterator[str]:
-        yield from (repr(key) for key in self._named or () if key not in self._used)
-        for number, answer in enumerate(self._listed[self._next :], self._next + 1):
-            yield f"question {number}: {answer!r}"
+        for name, answer in self._left():
+            yield f"question {name}: {answer!r}" if isinstance(name, int) else repr(name)
+
+    def _left(self) -> Iterator[tuple[str | int, Any]]:
+        """Answers that nobody has asked for, by what they answer or by their number."""
+        yield from (each for each in (self._named or {}).items() if each[0] not in self._used)
+        yield from enumerate(self._listed[self._next :], self._next + 1)
 
     def _found(self, question: Question) -> Any:
         if self._function is not None:
@@ -131,6 +138,20 @@ def _check(answers: object) -> None:
     if answers is not None and not isinstance(answers, Mapping | Sequence | Callable):
         kind = type(answers).__name__
         raise TypeError(f"answers is a {kind}; give a mapping, a list or a function")
+
+
+def _is_of_elicitation(error: BaseException) -> bool:
+    """Does a server, of whatever make, say that it could not ask, or are answers left over?"""
+    if isinstance(error, ToolFailed | McpError):
+        return "elicitation" in str(error).lower()
+    return isinstance(error, UnusedAnswers)
+
+
+def _may_be_a_users(name: str | int, answer: Any) -> bool:
+    """Not if it is plain that a model or the roots are meant."""
+    if name in (_SAMPLE, _ROOTS) or isinstance(answer, Sampled):
+        return False
+    return not (as_object(answer) or {}).keys() & {_WHOLE[_SAMPLE], _WHOLE[_ROOTS]}
 
 
 def sent(question: Question, answer: Any) -> Json:

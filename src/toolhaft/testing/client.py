@@ -26,7 +26,7 @@ from ..types.prompts import Completion, Prompt
 from ..types.resources import Resource, ResourceTemplate
 from ..types.tools import Tool
 from ..types.wire import Implementation
-from .answers import Answers, Question, Script, Unanswered, UnfitAnswer, UnusedAnswers
+from .answers import Answers, Question, Script, UnusedAnswers
 from .hearing import Heard, Notice, hearing
 from .options import PATIENCE, ClientOptions, of_session
 from .requests import INFO, Requests, completing, plain
@@ -228,17 +228,14 @@ class Client:
     ) -> None:
         talk, self._talk = self.talk, None
         await talk.end()
-        hint = self._script.hint(talk.revision)
-        if error is not None:
-            if hint is not None and not isinstance(error, Unanswered | UnfitAnswer):
-                error.add_note(hint)
-            return
         try:
-            self._script.check()
+            if error is None:
+                self._script.check()
         except UnusedAnswers as unused:
-            if hint is not None:
-                unused.add_note(hint)
+            self._script.explain(unused, talk.revision)
             raise
+        if error is not None:
+            self._script.explain(error, talk.revision)
 
     @property
     def talk(self) -> Conversation:
