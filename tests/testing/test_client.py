@@ -83,12 +83,22 @@ def test_an_unknown_revision_or_option_is_refused(server: Server) -> None:
         (lambda: Client.asgi(make()), r"Server is no ASGI application; .* is server\.asgi\(\)"),
         (lambda: Client(make(), answers={1, 2}), "answers is a set; give a mapping, a list or"),
         (lambda: Client(make(), timeout=0), "timeout=0 must be above 0 seconds"),
+        (lambda: Client(make(), timeout="5"), "timeout is a number of seconds or None, not '5'"),
     ],
-    ids=["target", "function", "server", "set", "timeout"],
+    ids=["target", "function", "server", "set", "timeout", "text"],
 )
 def test_what_a_client_cannot_be_made_of_is_told(wrong: Any, told: str) -> None:
     with pytest.raises((TypeError, ValueError), match=told):
         wrong()
+
+
+@every_revision
+async def test_without_a_timeout_there_is_no_limit(revision: str, server: Server) -> None:
+    async with Client(server, revision, timeout=None) as client, client.listen(tools=True) as heard:
+        assert (await client.call_raw("add", {"a": 1, "b": 2})).text == "3"
+        assert client.talk.timeout is None
+        with pytest.raises(NoAnswer, match=r"within 0\.05 seconds"):
+            await heard.next(0.05)
 
 
 async def test_what_cannot_be_sent_is_told(server: Server) -> None:

@@ -28,7 +28,7 @@ from ..types.tools import Tool
 from ..types.wire import Implementation
 from .answers import Answers, Question, Script, UnusedAnswers
 from .hearing import Heard, Notice, hearing
-from .options import PATIENCE, ClientOptions, of_session
+from .options import ClientOptions, of_session, patience
 from .requests import INFO, Requests, completing, plain
 from .results import (
     PromptAnswer,
@@ -73,8 +73,7 @@ class Client:
         if unknown := sorted(options.keys() - ClientOptions.__annotations__.keys()):
             known = ", ".join(sorted(ClientOptions.__annotations__))
             raise TypeError(f"no such option: {unknown[0]}; there are {known}")
-        if not options.get("timeout", PATIENCE) > 0:
-            raise ValueError(f"timeout={options.get('timeout')!r} must be above 0 seconds")
+        self._patience = patience(options)
         self._connect = connect
         self._options = options
         self._wanted = revision
@@ -209,7 +208,7 @@ class Client:
             answer=lambda method, params: self._script.answer(method, params),
             hear=self._hear,
             level=level,
-            timeout=options.get("timeout", PATIENCE),
+            timeout=self._patience,
             wire=self.wire,
         )
         try:

@@ -20,7 +20,7 @@ class ClientOptions(TypedDict, total=False):
         `Cancelled()` are not. Without answers a question fails the test, and so do answers that
         nobody has asked for.
     capabilities: what it declares that it can be asked for; by default everything.
-    timeout: seconds after which a request fails, unless it says otherwise.
+    timeout: seconds after which a request fails, unless it says otherwise; None is no limit.
     on_progress: gets progress, total and message of every call.
     on_log: gets every log message. Without a `level` it gets all of them.
     on_notice: gets every notification.
@@ -30,12 +30,29 @@ class ClientOptions(TypedDict, total=False):
 
     answers: Answers | None
     capabilities: Mapping[str, Any] | None
-    timeout: float
+    timeout: float | None
     on_progress: Progress | None
     on_log: Callable[[LogMessage], None] | None
     on_notice: Callable[[Notice], None] | None
     level: LogLevel | None
     info: Mapping[str, Any]
+
+
+def patience(options: ClientOptions) -> float | None:
+    """How long to wait for an answer.
+
+    Raises:
+        TypeError: this is no number.
+        ValueError: it is none above 0.
+    """
+    seconds: object = options.get("timeout", PATIENCE)
+    if seconds is None:
+        return None
+    if not isinstance(seconds, int | float):
+        raise TypeError(f"timeout is a number of seconds or None, not {seconds!r}")
+    if not seconds > 0:
+        raise ValueError(f"timeout={seconds!r} must be above 0 seconds")
+    return seconds
 
 
 def of_session(revision: str | None, session: str | None) -> str | None:
