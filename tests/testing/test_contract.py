@@ -477,6 +477,45 @@ def told(before: Json, after: Json) -> list[tuple[bool, str]]:
     return [(each.breaks, str(each)) for each in differences(old, new)]
 
 
+NUMBER = {"type": "integer"}
+CLOSED = {**in_an_object(x=NUMBER), "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    "was",
+    [
+        {**in_an_object(x=NUMBER), "additionalProperties": True},
+        {**in_an_object(x=NUMBER), "additionalProperties": {}},
+        {**in_an_object(x=NUMBER), "additionalProperties": NUMBER},
+        {**in_an_object(x=NUMBER), "patternProperties": {"^x-": NUMBER}},
+    ],
+    ids=["any", "empty", "numbers", "pattern"],
+)
+def test_an_object_that_is_closed_is_told_once(was: Json) -> None:
+    refused = "tool t, argument a.*: must be left out"
+    defined = [
+        {**in_an_object(a={"$ref": "#/$defs/D"}), "$defs": {"D": each}} for each in (was, CLOSED)
+    ]
+
+    assert told(in_an_object(a=was), in_an_object(a=CLOSED)) == [(True, refused)]
+    assert told(*defined) == [(True, refused)]
+    assert told(was, CLOSED) == [(True, "tool t, argument *: must be left out")]
+
+
+def test_an_object_that_opens_is_told_once() -> None:
+    was, now = CLOSED, {**in_an_object(x=NUMBER), "additionalProperties": NUMBER}
+
+    assert told(in_an_object(a=was), in_an_object(a=now)) == [
+        (False, "tool t, argument a.*: need no longer be left out")
+    ]
+
+
+def test_an_object_that_only_says_so_is_told_as_well() -> None:
+    assert told(in_an_object(a=in_an_object(x=NUMBER)), in_an_object(a=CLOSED)) == [
+        (False, "tool t, argument a: has no members that are not listed")
+    ]
+
+
 def test_a_header_is_looked_for_where_clients_look_for_it() -> None:
     plain, mirrored = {"type": "string"}, {"type": "string", "x-mcp-header": "Region"}
     before = in_an_object(to=in_an_object(region=plain))

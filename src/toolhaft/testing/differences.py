@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from ..schema.shapes import is_object
+from ..schema.shapes import is_object, members_of
 from .bounds import NOTHING, Narrowing
 from .narrowing import narrowings
 from .snapshot import Json
@@ -282,9 +282,15 @@ def _closed(path: str, old: Any, new: Any) -> Iterator[tuple[str, str]]:
     if not is_object(old) or not is_object(new):
         return
     was, now = (each.get("additionalProperties") is False for each in (old, new))
-    if was != now:
+    if was != now and not _is_told(*((new, old) if was else (old, new))):
         yield path, f"{'has no' if now else 'may have'} members that are not listed"
     yield from _inside(_closed, path, old, new)
+
+
+def _is_told(opened: Json, closed: Json) -> bool:
+    """Is it a narrowing as well, of the members under any name?"""
+    ours, theirs = (each.get("patternProperties", {}).keys() for each in (opened, closed))
+    return not members_of([opened]).is_closed or not ours <= theirs
 
 
 def _annotations(part: str, whole: str, before: Json, after: Json) -> Iterator[Difference]:
