@@ -111,6 +111,52 @@ async def test_responses_may_come_one_by_one() -> None:
     assert [each["id"] for each in responses] == [each["id"] for each in batch]
 
 
+@pytest.mark.parametrize("first", [0, 1, 2])
+async def test_errors_without_an_id_may_come_one_by_one_as_well(first: int) -> None:
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "what?"}}
+
+    async def answer(verb: str, message: Any, writer: asyncio.StreamWriter) -> None:
+        if not isinstance(message, list):
+            return session(writer, verb, message, BATCHES)
+        answers = [{"jsonrpc": "2.0", "id": each["id"], "result": {}} for each in message[:2]]
+        answers.insert(first, error)
+        writer.write(HEAD)
+        for each in answers:
+            writer.write(event(each))
+            await writer.drain()
+        return None
+
+    batch = [requests.ping(), requests.ping(), 1]
+    async with (
+        answering(answer) as url,
+        Client.http(url, revision=BATCHES) as client,
+    ):
+        responses = await client.raw(batch)
+
+    expected = [each["id"] for each in batch[:2]]
+    expected.insert(first, None)
+    assert [each["id"] for each in responses] == expected
+
+
+@pytest.mark.parametrize(
+    ("revision", "parts"), [(BATCHES, []), ("2025-11-25", [1])], ids=["readable", "no batches"]
+)
+async def test_one_error_without_an_id_may_be_for_all(revision: str, parts: list[Any]) -> None:
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no batches"}}
+
+    async def answer(verb: str, message: Any, writer: asyncio.StreamWriter) -> None:
+        if not isinstance(message, list):
+            return session(writer, verb, message, revision)
+        writer.write(HEAD + event(error))
+        return None
+
+    async with (
+        answering(answer) as url,
+        Client.http(url, revision=revision) as client,
+    ):
+        assert await client.raw([requests.ping(), *parts]) == error
+
+
 async def test_a_response_that_is_missing_is_waited_for() -> None:
     async def answer(verb: str, message: Any, writer: asyncio.StreamWriter) -> None:
         if not isinstance(message, list):

@@ -284,7 +284,7 @@ class Conversation:
 
     async def exchange_raw(self, frame: bytes, message: Any) -> Any:
         """Any bytes, and the response: to their ids, or one that cannot say to what it is one."""
-        with self._waiting.raw(message) as answer:
+        with self._waiting.raw(message, batches=self.revision.batches) as answer:
             return await self._awaited(self._sent(message, frame, answer), f"{frame[:80]!r}", None)
 
     async def _sent(self, message: Any, frame: bytes | None, answer: "asyncio.Future[Any]") -> Any:

@@ -13,7 +13,7 @@ from .events import events
 from .exchanges import Exchanges, Response
 from .failures import BadAnswer, Refused, ServerGone
 from .headers import mirrors, routing
-from .shapes import as_list, as_object, parsed
+from .shapes import as_list, as_object, is_silent, parsed
 from .transport import Hear, Lost
 
 Json: TypeAlias = dict[str, Any]
@@ -249,8 +249,7 @@ class _Place(Struct):
 
 def _requests_in(message: Any) -> int:
     """How many answers a message gets; one at least, if only that it is none."""
-    parts = [as_object(each) or {} for each in as_list(message) or []]
-    return max(1, sum("method" in each and "id" in each for each in parts))
+    return max(1, sum(not is_silent(each) for each in as_list(message) or []))
 
 
 def _responses_in(body: bytes) -> int:

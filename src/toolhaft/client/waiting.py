@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from .shapes import as_list, as_object
+from .shapes import as_list, as_object, is_silent
 
 Json: TypeAlias = dict[str, Any]
 Answer: TypeAlias = asyncio.Future[Any]
@@ -51,8 +51,12 @@ class Waiting:
             del self._named[key]
 
     @contextmanager
-    def raw(self, message: Any) -> Generator[Answer]:
-        """Wait for whatever answers to a message, which may be none at all."""
+    def raw(self, message: Any, *, batches: bool) -> Generator[Answer]:
+        """Wait for whatever answers to a message, which may be none at all.
+
+        Args:
+            batches: the server knows them; who does not refuses the whole of one, by one error.
+        """
         request = as_object(message) or {}
         if "id" in request:
             with self.request(request) as answer, _among(self._raw_with_id, answer):
@@ -64,7 +68,8 @@ class Waiting:
             with _among(self._raw, answer):
                 yield answer
             return
-        with _among(self._raw, answer), _among(self._batches, _Batch(parts, answer)):
+        batch = _Batch(parts, answer, refusals=_unreadable(parts) if batches else 0)
+        with _among(self._raw, answer), _among(self._batches, batch):
             yield answer
 
     @contextmanager
@@ -82,6 +87,8 @@ class Waiting:
         if found is None and response.get("id") is None:
             pending = (each for each in [*self._raw, *self._raw_with_id] if not each.done())
             found = next(pending, None)
+            if any(batch.took_refusal(response, found) for batch in self._batches):
+                return
         if found is not None and not found.done():
             found.set_result(response)
 
@@ -101,9 +108,10 @@ class Waiting:
 class _Batch:
     """Requests that were sent together; they may be answered together, or one by one."""
 
-    def __init__(self, parts: list[Any], answer: Answer) -> None:
-        sent = [as_object(each) or {} for each in parts]
-        self._open = {key_of(each["id"]) for each in sent if "method" in each and "id" in each}
+    def __init__(self, parts: list[Any], answer: Answer, *, refusals: int) -> None:
+        self._open = {key_of(each["id"]) for each in parts if _is_request(each)}
+        # Errors without an id that are still to come.
+        self._refusals = refusals
         self._responses: list[Any] = []
         self._answer = answer
 
@@ -113,10 +121,21 @@ class _Batch:
         if key not in self._open or self._answer.done():
             return False
         self._open.remove(key)
-        self._responses.append(response)
-        if not self._open:
-            self._answer.set_result(self._responses)
+        self._gather(response)
         return True
+
+    def took_refusal(self, response: Json, answer: Answer | None) -> bool:
+        """Is this the answer to a part that could not be read? One too many is to the whole."""
+        if answer is not self._answer or not self._refusals:
+            return False
+        self._refusals -= 1
+        self._gather(response)
+        return True
+
+    def _gather(self, response: Json) -> None:
+        self._responses.append(response)
+        if not self._open and not self._refusals:
+            self._answer.set_result(self._responses)
 
     def took_all(self, messages: list[Any]) -> bool:
         """Are these the answers? What cannot be read is answered without an id."""
@@ -127,6 +146,15 @@ class _Batch:
             return False
         self._answer.set_result(responses)
         return True
+
+
+def _is_request(part: Any) -> bool:
+    return (as_object(part) or {}).keys() >= {"method", "id"}
+
+
+def _unreadable(parts: list[Any]) -> int:
+    """How many have an answer that cannot say to what it is one."""
+    return sum(not is_silent(each) and not _is_request(each) for each in parts)
 
 
 @contextmanager
