@@ -3,8 +3,8 @@
 Three servers, over stdio, over HTTP and attached to a program that lives on, are used by steady
 clients, which count every answer, while others flood, leave, send garbage and are killed. To the
 attached one they come through bridges and straight to its socket. A line is printed each minute,
-and a verdict. The exit status is 1 if an answer was lost, memory or descriptors grew, or a server
-ended.
+and a verdict. The exit status is 1 if an answer was lost, memory, descriptors or threads grew, or a
+server ended.
 """
 
 import argparse

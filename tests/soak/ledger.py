@@ -5,10 +5,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.soak.server import server
+
 MIB = 1024 * 1024
 # What an allocator may take for itself between the first minutes and the last ones.
 MOST_GROWTH = 48 * MIB
 MOST_FILES = 40
+# Those of tools are started as they are needed, and stay. Beside them are those of the program, of
+# the log, of the watch, of what is attached and of asyncio.
+TOOL_THREADS = server.limits.threads
+OTHER_THREADS = 8
 
 
 @dataclass
@@ -60,4 +66,7 @@ class Usage:
             found.append(f"memory grew by {(self.memory - since.memory) / MIB:.1f} MiB")
         if self.files - since.files > MOST_FILES:
             found.append(f"{self.files - since.files} more files are open")
+        if self.threads > TOOL_THREADS + OTHER_THREADS:
+            most = f"tools have at most {TOOL_THREADS} and the rest {OTHER_THREADS}"
+            found.append(f"{self.threads} threads, where {most}")
         return found
