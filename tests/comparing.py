@@ -62,8 +62,9 @@ class Talk(NamedTuple):
     status: int | None
 
 
-def talk(code: str, *messages: bytes, until: object) -> Talk:
+def talk(code: str, *messages: bytes, until: object, revision: str | None = None) -> Talk:
     """Shake hands and say this; all that was answered up to the answer `until`, or to the end."""
+    handshake = HANDSHAKE if revision is None else _handshake(revision)
     quiet = {"FASTMCP_CHECK_FOR_UPDATES": "off", "FASTMCP_LOG_LEVEL": "CRITICAL"}
     process = subprocess.Popen(
         [sys.executable, "-c", code],
@@ -77,7 +78,7 @@ def talk(code: str, *messages: bytes, until: object) -> Talk:
         assert process.stdout is not None
         answers: dict[Any, dict[str, Any]] = {}
         noise: list[bytes] = []
-        process.stdin.write(b"".join(map(line, HANDSHAKE)))
+        process.stdin.write(b"".join(map(line, handshake)))
         process.stdin.flush()
         # One whose service is over may neither answer nor close its side as long as ours is open.
         hurry = threading.Timer(_PATIENCE, process.stdin.close)
@@ -100,6 +101,11 @@ def talk(code: str, *messages: bytes, until: object) -> Talk:
         status = process.wait(20) if until not in answers else None
         process.kill()
     return Talk(answers, noise, status)
+
+
+def _handshake(revision: str) -> list[dict[str, Any]]:
+    opening, *rest = HANDSHAKE
+    return [{**opening, "params": {**opening["params"], "protocolVersion": revision}}, *rest]
 
 
 def call(id_: object, name: str, /, **arguments: Any) -> bytes:

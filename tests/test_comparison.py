@@ -6,6 +6,7 @@ are the rows on what they do not have, or have in another way.
 
 import ast
 import functools
+import importlib
 import importlib.util
 import json
 import os
@@ -218,9 +219,13 @@ def test_what_can_be_a_tool() -> None:
     }
     of_mcp = {name: taken(MCPServer("m").add_tool, tool) for name, tool in tools.items()}
     of_fastmcp = {name: taken(FastMCP("f").add_tool, tool) for name, tool in tools.items()}
+    marked = {name: taken(FastMCP("f").tool, tool) for name, tool in tools.items()}
 
     assert of_mcp == dict.fromkeys(tools, False)
     assert of_fastmcp == {"partial": True, "instance": True, "struct": False, "attrs": False}
+    # So they are taken in part: `@tool` refuses what `add_tool` takes.
+    assert marked == dict.fromkeys(tools, False)
+    assert taken(FastMCP("f").tool, _add)
     assert row("| `functools.partial`")[2:4] == ["no", "partly"]
     assert row("| msgspec structs")[2:4] == ["no", "no"]
 
@@ -240,11 +245,6 @@ class _Callable:
 
 
 def _add(a: int, b: int) -> int:
-    """Add.
-
-    Args:
-        a: the first one
-    """
     return a + b
 
 
@@ -256,13 +256,42 @@ def _of_attrs(value: _Attrs) -> int:
     return value.a
 
 
-async def test_what_is_read_of_docstrings() -> None:
+def _google(a: int) -> int:
+    """Count.
+
+    Args:
+        a: the first one
+    """
+    return a
+
+
+def _numpy(a: int) -> int:
+    """Count.
+
+    Parameters
+    ----------
+    a : int
+        the first one
+    """
+    return a
+
+
+def _sphinx(a: int) -> int:
+    """Count.
+
+    :param a: the first one
+    """
+    return a
+
+
+@pytest.mark.parametrize("function", [_google, _numpy, _sphinx], ids=["google", "numpy", "sphinx"])
+async def test_what_is_read_of_docstrings(function: Any) -> None:
     from fastmcp import FastMCP  # noqa: PLC0415
     from mcp.server.mcpserver import MCPServer  # noqa: PLC0415
 
     ours, theirs = MCPServer("m"), FastMCP("f")
-    ours.add_tool(_add)
-    theirs.tool(_add)
+    ours.add_tool(function)
+    theirs.tool(function)
     [of_mcp], [of_fastmcp] = await ours.list_tools(), await theirs.list_tools()
 
     assert "description" not in of_mcp.input_schema["properties"]["a"]
@@ -279,6 +308,17 @@ def test_neither_has_a_pytest_plugin() -> None:
 
     assert "console_scripts" in groups
     assert "pytest11" not in groups
+    assert "pytest plugin" in row("| [test kit]")[1]
+
+
+def test_what_they_have_for_tests() -> None:
+    helpers = importlib.import_module("fastmcp.utilities.tests")
+    shipped = {path.stem for path in Path(mcp.__file__).parent.rglob("*.py")}
+
+    assert mcp.Client
+    assert not [name for name in shipped if "testing" in name or name.startswith("test")]
+    assert {"asgi_client", "run_server_async"} <= vars(helpers).keys()
+    assert row("| [test kit]")[2:4] == ["a client", "a client, helpers for HTTP"]
 
 
 def _distribution(name: str) -> Any:
@@ -315,7 +355,6 @@ def test_what_is_no_message_gets_no_answer(name: str) -> None:
             {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": surrogate}
         ).encode()
         + b"\n",
-        b'[{"jsonrpc":"2.0","id":4,"method":"ping"}]\n',
     )
 
     answers = talk(SERVERS[name], *wrong, PING, until="ping").answers
@@ -323,7 +362,17 @@ def test_what_is_no_message_gets_no_answer(name: str) -> None:
     assert list(answers) == ["init", "ping"]
     for start in ("| a line that is not JSON", "| an id that is 1.5", "| an argument with a lone"):
         assert row(start)[2:4] == ["no answer"] * 2
-    assert row("| batches of")[2:4] == ["no: no answer"] * 2
+
+
+@every_other
+def test_a_batch_gets_no_answer_in_the_revision_that_has_them(name: str) -> None:
+    batch = b'[{"jsonrpc":"2.0","id":4,"method":"ping"}]\n'
+
+    answers = talk(SERVERS[name], batch, PING, until="ping", revision="2025-03-26").answers
+
+    assert answers["init"]["result"]["protocolVersion"] == "2025-03-26"
+    assert list(answers) == ["init", "ping"]
+    assert row("| batches of 2025-03-26")[2:4] == ["no: no answer"] * 2
 
 
 @every_other
