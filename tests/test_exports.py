@@ -1,6 +1,7 @@
 """What `toolhaft` gives to those who import it, and what that costs."""
 
 import ast
+import importlib
 import inspect
 import json
 import subprocess
@@ -58,6 +59,45 @@ def test_what_a_public_class_offers_is_documented(name: str) -> None:
         and not inspect.getdoc(found)
     ]
 
+    assert silent == []
+
+
+def imported_by_examples() -> dict[str, set[str]]:
+    """What the pages and examples take from modules of ours, by module."""
+    root = Path(__file__).parents[1]
+    found: dict[str, set[str]] = {}
+    for path in (*root.glob("docs/examples/**/*.py"), *root.glob("examples/**/*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("toolhaft"):
+                names = {alias.name for alias in node.names}
+                found.setdefault(node.module or "", set()).update(names)
+    return found
+
+
+IMPORTED = imported_by_examples()
+
+
+def test_the_examples_use_more_than_one_module() -> None:
+    assert {"toolhaft", "toolhaft.testing", "toolhaft.paths", "toolhaft.jsonrpc"} <= set(IMPORTED)
+
+
+@pytest.mark.parametrize("module", sorted(IMPORTED))
+def test_what_the_examples_import_is_public(module: str) -> None:
+    assert set(importlib.import_module(module).__all__) >= IMPORTED[module]
+
+
+@pytest.mark.parametrize("module", sorted({*IMPORTED, "toolhaft", "toolhaft.testing"}))
+def test_what_is_public_in_a_module_is_there_and_documented(module: str) -> None:
+    loaded = importlib.import_module(module)
+    found = {name: getattr(loaded, name) for name in loaded.__all__}
+
+    silent = [
+        name
+        for name, value in found.items()
+        if (inspect.isclass(value) or inspect.isfunction(value)) and not value.__doc__
+    ]
+
+    assert sorted(loaded.__all__) == list(loaded.__all__)
     assert silent == []
 
 

@@ -270,8 +270,9 @@ _NOTIFICATION = b'{"jsonrpc":"2.0","method":'
 
 
 def notification(method: str, params: bytes) -> bytes:
-    """A message without an id; `params` is the text of a JSON object."""
-    return b'%b%b,"params":%b}' % (_NOTIFICATION, _encode(method), params)
+    """A message without an id, whose method is one of the protocol's; `params` is the text of a
+    JSON object."""
+    return b'%b"%b","params":%b}' % (_NOTIFICATION, method.encode(), params)
 
 
 def request(id_: Id, method: str, params: bytes) -> bytes:

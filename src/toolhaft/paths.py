@@ -5,6 +5,8 @@ from pathlib import Path
 
 from .errors import NotFound, shown
 
+__all__ = ["safe_join"]
+
 _FORBIDDEN = re.compile(r"[\\\0]")
 _DRIVE = re.compile(r"[A-Za-z]:")
 

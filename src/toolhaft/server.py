@@ -1,8 +1,8 @@
 """`Server`: what an author writes tools, resources and prompts on.
 
-asyncio takes as long to import as all the rest together. So what needs it is imported when it
-serves, in four functions here, logging when there is something to log, and what can be included
-when something is.
+asyncio takes as long to import as all the rest together. So what needs it is imported by the
+methods that serve, logging when there is something to log, and what can be included when something
+is.
 """
 
 import os
@@ -53,7 +53,35 @@ LifespanFunction = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
 
 class Server(Registering):
-    """A set of tools, resources and prompts that any MCP client can use."""
+    """A set of tools, resources and prompts that any MCP client can use.
+
+    Args:
+        name: what clients know it by.
+        version: by default that of the package that makes it, or `0.0.0`.
+        title: a name for people.
+        description: what it is for, in a sentence.
+        instructions: how to use its tools together; clients give it to the model.
+        website_url: where to read more.
+        icons: pictures, for clients that show some.
+        providers: objects and servers whose offers are its own, too; see `include`.
+        middleware: functions around every request, the first one outermost. Each takes the
+            `Exchange` and the next one, and returns what comes of `await next(exchange)`.
+        lifespan: takes the server and gives an async context manager, which is entered before the
+            first client is served; what it yields is `ctx.lifespan`.
+        store: where sessions and streams over HTTP are kept; by default in memory.
+        bus: how several processes that serve the same tell each other what concerns them.
+        secret: seals what clients carry for calls that ask; the first of several seals, all open.
+            By default the variable TOOLHAFT_SECRET, or one made up at the start.
+        page_size: how many entries a page of a list has; by default there is one page.
+        limits: how much a client may ask for, and how long things may take.
+        errors: what clients are told of unexpected errors: `mask` tells the class and an id that
+            the log has, too; `show` tells the text as well.
+        log_traffic: write down every message: True to the log, or a path, or a `TrafficLog`.
+
+    Raises:
+        TypeError: a setting is of the wrong type.
+        ValueError: a setting makes no sense; the message says what would.
+    """
 
     def __init__(
         self,

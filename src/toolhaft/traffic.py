@@ -18,6 +18,8 @@ from toolhaft_bridge.secrets import REDACTED, Secrets
 
 from .protocol.framing import Frame, TooLong
 
+__all__ = ["REDACTED", "TrafficLog"]
+
 Direction: TypeAlias = Literal["in", "out"]
 
 _LONGEST_LINE: Final = 65536

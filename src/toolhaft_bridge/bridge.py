@@ -1,18 +1,22 @@
-"""Copies what a client says on stdin to an attached process, and what that answers to stdout.
+"""The way from a client, on stdin and stdout, into an attached process.
 
-Bytes are copied as they come, so nothing is held back and nothing is changed. Beside that, a
-`Ledger` knows which requests wait for an answer. When the process ends, these are answered with an
-error, for nobody else will. When it is back within the time that we wait for it, it is told how the
-session began, as if the client had come anew, and the client may not even notice.
+If it can be, stdin and stdout are handed over, so that the two speak without us and nothing is
+slower than on stdio. Else bytes are copied as they come, so nothing is held back and nothing is
+changed: where there is no shared memory, if a record is wanted, and to a process that has to hear
+first how the session began.
+
+Either way a `Ledger` knows which requests wait for an answer. When the process ends, these are
+answered with an error, for nobody else will. When it is back within the time that we wait for it,
+it is told how the session began, as if the client had come anew, and the client may not even
+notice.
 """
 
 import _socket
 import os
 import select
-import stat
-import sys
 import time
 
+from .journal import blank, restored
 from .ledger import Ledger
 from .places import (
     NotAttached,
@@ -20,10 +24,12 @@ from .places import (
     answer,
     attached_now,
     connect,
+    hand,
     paths_of,
     read_line,
     say,
 )
+from .streams import IN, OUT, complain, hung_up, never_block
 
 DONE = 0
 WRONG = 2
@@ -32,8 +38,6 @@ REFUSED = 4
 
 _CHUNK = 65536
 _LARGE_CHUNK = 1024 * 1024
-_IN = 0
-_OUT = 1
 # How long a process that has ended may take to come back, unless the user says otherwise.
 _RETURN = 10.0
 _OFTEN = 0.05
@@ -78,6 +82,10 @@ class Bridge:
         self._ledger = Ledger()
         self._wire = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._welcome = b""
+        # What the process knows of the client, if that was handed over, and what it has for it.
+        self._journal: int | None = None
+        self._outbox = -1
+        self._can_hand = False
         # How the last attempt to reach it ended.
         self._was_there = False
         self._why = ""
@@ -98,8 +106,9 @@ class Bridge:
     def run(self) -> int:
         """Until the client or the process has ended; the result is an exit status."""
         try:
-            _never_block(_IN)
-            self._is_watched = _never_block(_OUT)
+            is_pipe = never_block(IN)
+            self._is_watched = never_block(OUT)
+            self._can_hand = is_pipe and self._is_watched and not self._records
         except OSError:
             return _failed(
                 WRONG, "stdin and stdout must be open: they are how a client talks to us"
@@ -108,7 +117,10 @@ class Bridge:
             if not self._connect(self._wait or 0.0):
                 raise NotAttached(self._nobody())
             while True:
-                self._copy()
+                if self._journal is None:
+                    self._copy()
+                else:
+                    self._watch(self._journal)
                 if self._nobody_reads or not self._resume():
                     break
         except Refused as error:
@@ -121,6 +133,26 @@ class Bridge:
             pass  # the client reads no more, so there is nobody to tell
         return DONE
 
+    # The process speaks for itself
+
+    def _watch(self, journal: int) -> None:
+        """Wait until the process has ended, or nobody reads what it says."""
+        poll, process = select.poll(), self._wire.fileno()
+        poll.register(process, select.POLLIN)
+        poll.register(OUT, 0)
+        ready = dict(poll.poll())
+        if process not in ready:
+            self._nobody_reads = True
+            return
+        self._ledger = restored(journal)
+        self._client_ended = self._ledger.ended
+        try:
+            while left := os.read(self._outbox, _CHUNK):
+                self._ledger.came(left)
+                self._say(left)
+        except BlockingIOError:
+            pass  # that was all
+
     # To and fro
 
     def _copy(self) -> None:
@@ -128,7 +160,7 @@ class Bridge:
         poll, process, read = select.poll(), self._wire.fileno(), os.read
         wait, writable = poll.poll, select.POLLOUT
         # A lot at once, if there was a lot before.
-        sizes = {_IN: _CHUNK, process: _CHUNK}
+        sizes = {IN: _CHUNK, process: _CHUNK}
         masks: dict[int, int] = {}
         self._changed = True
         while True:
@@ -136,7 +168,7 @@ class Bridge:
                 self._changed = False
                 masks = self._register(poll, masks)
             for ready, event in wait():
-                if event & writable or ready == _OUT:
+                if event & writable or ready == OUT:
                     self._push(event)
                 else:
                     try:
@@ -146,7 +178,7 @@ class Bridge:
                     except OSError:
                         data = b""
                     sizes[ready] = _CHUNK if len(data) < _CHUNK else _LARGE_CHUNK
-                    if ready == _IN:
+                    if ready == IN:
                         self._from_client(data)
                     elif data:
                         self._from_process(data)
@@ -160,17 +192,17 @@ class Bridge:
         process = self._wire.fileno()
         says = not self._client_ended and self._to_process is None
         masks = {
-            _IN: select.POLLIN if says else 0,
-            _OUT: 0 if self._to_client is None else select.POLLOUT,
+            IN: select.POLLIN if says else 0,
+            OUT: 0 if self._to_client is None else select.POLLOUT,
             process: (select.POLLIN if self._to_client is None else 0)
             | (0 if self._to_process is None else select.POLLOUT),
         }
         if not before and self._is_watched:
-            poll.register(_OUT, 0)  # that nobody reads any more is told anyway
+            poll.register(OUT, 0)  # that nobody reads any more is told anyway
         for descriptor, mask in masks.items():
             if mask == before.get(descriptor, 0):
                 continue
-            if mask or (descriptor == _OUT and self._is_watched):
+            if mask or (descriptor == OUT and self._is_watched):
                 poll.register(descriptor, mask)
             else:
                 poll.unregister(descriptor)
@@ -198,7 +230,7 @@ class Bridge:
 
     def _from_process(self, data: bytes) -> None:
         try:
-            sent = os.write(_OUT, data)
+            sent = os.write(OUT, data)
         except BlockingIOError:
             sent = 0
         except OSError:
@@ -218,7 +250,7 @@ class Bridge:
             return
         if self._to_client is not None:
             try:
-                self._to_client = self._to_client[os.write(_OUT, self._to_client) :] or None
+                self._to_client = self._to_client[os.write(OUT, self._to_client) :] or None
             except BlockingIOError:
                 pass
             except OSError:
@@ -250,7 +282,7 @@ class Bridge:
                 if self._try(path):
                     return True
             left = deadline - time.monotonic()
-            if left <= 0 or _hung_up(min(_OFTEN, left)):
+            if left <= 0 or hung_up(min(_OFTEN, left)):
                 return False
 
     def _try(self, path: str) -> bool:
@@ -259,7 +291,7 @@ class Bridge:
         try:
             self._wire = connect(path)
             self._was_there = True
-            say(self._wire, "serve", **self._hooks)
+            self._ask()
             self._await_welcome()
             self._welcome = answer(self._wire)
         except OSError as error:  # nobody is there any more, or not yet
@@ -268,7 +300,38 @@ class Bridge:
             return False
         self._traffic.event(f"connected to {self._who}")
         self._wire.setblocking(False)
+        if b'"taken":true' not in self._welcome:
+            self._drop_journal()
         return True
+
+    def _ask(self) -> None:
+        """Ask to be served, and hand over what the client speaks on, unless there is something
+        that only we can say."""
+        self._drop_journal()
+        if self._can_hand and not self._ledger.session() and not self._ledger.unended:
+            try:
+                self._journal = blank()
+            except OSError:
+                self._can_hand = False
+        if self._journal is None:
+            say(self._wire, "serve", **self._hooks)
+            return
+        self._outbox, into = os.pipe()
+        os.set_blocking(self._outbox, False)
+        os.set_blocking(into, False)
+        given = [IN, OUT, self._journal, self._outbox, into]
+        try:
+            hand(self._wire, given, "serve", **self._hooks)
+        finally:
+            os.close(into)
+
+    def _drop_journal(self) -> None:
+        if self._journal is not None:
+            os.close(self._journal)
+            self._journal = None
+        if self._outbox >= 0:
+            os.close(self._outbox)
+            self._outbox = -1
 
     def _await_welcome(self) -> None:
         """Until the process says something, which it does when `init` is done. That may take long,
@@ -283,12 +346,12 @@ class Bridge:
             return
         complain(f"the process {self._who} is there, but does not answer; waiting for it")
         if self._is_watched:
-            poll.register(_OUT, 0)
+            poll.register(OUT, 0)
         while True:
             ready = dict(poll.poll(_OFTEN * 1000))
             if self._wire.fileno() in ready:
                 return
-            if ready or _hung_up(0):
+            if ready or hung_up(0):
                 raise NotAttached(f"the process {self._who} has not answered")
 
     def _nobody(self) -> str:
@@ -384,19 +447,19 @@ class Bridge:
         rest = memoryview(bytes(self._to_client or b"") + data)
         self._to_client = None
         ready = select.poll()
-        ready.register(_OUT, select.POLLOUT)
+        ready.register(OUT, select.POLLOUT)
         while rest:
             ready.poll()
             try:
-                rest = rest[os.write(_OUT, rest) :]
+                rest = rest[os.write(OUT, rest) :]
             except BlockingIOError:
                 continue
 
     def _give_up(self, status: int, words: str) -> int:
         """Whoever has asked something meanwhile gets an answer, too. The result is the status."""
         try:
-            while not self._client_ended and select.select([_IN], [], [], 0)[0]:
-                data = os.read(_IN, _CHUNK)
+            while not self._client_ended and select.select([IN], [], [], 0)[0]:
+                data = os.read(IN, _CHUNK)
                 self._client_ended = not data
                 self._traffic.note("in", data)
                 self._ledger.sent(data)
@@ -412,33 +475,10 @@ class _Lost(Exception):
     """The process has ended and is not there again."""
 
 
-def _never_block(descriptor: int) -> bool:
-    """A terminal shares its description with stderr, which must stay as it is. Is it a pipe?"""
-    mode = os.fstat(descriptor).st_mode
-    is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
-    if is_pipe:
-        os.set_blocking(descriptor, False)
-    return is_pipe
-
-
-def _hung_up(seconds: float) -> bool:
-    """Wait for so long. Has the client left, without a word that we have not read?"""
-    time.sleep(seconds)
-    poll = select.poll()
-    poll.register(_IN, select.POLLIN)
-    return any(event & select.POLLHUP and not event & select.POLLIN for _, event in poll.poll(0))
-
-
 def _quoted(words: str) -> bytes:
     from .messages import quoted  # noqa: PLC0415
 
     return quoted(words)
-
-
-def complain(words: str) -> None:
-    """Tell it to whoever looks at stderr."""
-    sys.stderr.write(f"toolhaft: {words}\n")
-    sys.stderr.flush()
 
 
 def _failed(status: int, words: str) -> int:

@@ -9,15 +9,15 @@ A client that speaks with Content-Length headers has no lines. Then nothing is k
 says so.
 """
 
-_START = b'{"jsonrpc":"2.0","id":'
-_STARTED = len(_START)
+START = b'{"jsonrpc":"2.0","id":'
+_STARTED = len(START)
 _NOTICE = b'{"jsonrpc":"2.0","method":'
 _END = b',"jsonrpc":"2.0","id":'
 _METHOD = b'{"method":"'
 # As much of a line as an id and the beginning of a method fit in.
-_EDGE = 128
+EDGE = 128
 # A longer line is not kept, so it cannot be parsed, nor sent again.
-_LONGEST = 4 * 1024 * 1024
+LONGEST = 4 * 1024 * 1024
 # What a session remembers, and a new one has to hear again.
 _REMEMBERED = (
     b"initialize",
@@ -37,6 +37,8 @@ class Ledger:
         # one that is in use is refused, and the first with it still waits.
         self.open: dict[bytes, int] = {}
         self.opaque = False
+        # Has the client said all?
+        self.ended = False
         # The line that the client has not ended yet; None if it is too long to be kept.
         self.unended: bytearray | None = bytearray()
         self._began = False
@@ -57,31 +59,32 @@ class Ledger:
 
     def sent(self, data: bytes) -> None:
         """The client has said something."""
-        # One line, and a call of a tool: that is what is said most of the time.
-        unended = self.unended is None or bool(self.unended)
-        if data.startswith(_START) and not unended and data.find(b"\n") == len(data) - 1:
-            id_, mark, _ = data[_STARTED:_EDGE].partition(b',"method":"tools/call"')
-            if mark and id_.isdigit() and self._is_quick and id_[:1] != b"0":
-                self.open[id_] = self.open.get(id_, 0) + 1
-                return
-        self._sent(data)
-
-    def _sent(self, data: bytes) -> None:
         if self.opaque:
             return
         if not self._began:
             self._begin(data)
-        if not self.unended and self.unended is not None and data[-1:] == b"\n":
-            for line in data.split(b"\n"):
-                self._sent_line(line)
+        if self.unended or self.unended is None or data[-1:] != b"\n":
+            self._sent_parts(data)
             return
-        self._sent_parts(data)
+        for line in data.split(b"\n"):
+            # A call of a tool: that is what is said most of the time.
+            if line.startswith(START):
+                id_, mark, _ = line[_STARTED:EDGE].partition(b',"method":"tools/call"')
+                if mark and id_.isdigit() and id_[:1] != b"0":
+                    self._opened(id_)
+                    continue
+            if line:
+                self._sent_line(line)
 
     def end(self) -> None:
         """The client says nothing more; its last line may lack its end."""
+        self.ended = True
         if not self.opaque and self.unended:
             self._sent_line(bytes(self.unended))
-            self.unended = bytearray()
+            self._begin_line()
+
+    def _opened(self, id_: bytes) -> None:
+        self.open[id_] = self.open.get(id_, 0) + 1
 
     def _begin(self, data: bytes) -> None:
         start = data.lstrip()[:1]
@@ -95,22 +98,25 @@ class Ledger:
         while newline:
             if self.unended is not None:
                 self._sent_line(bytes(self.unended))
-            self.unended = bytearray()
+            self._begin_line()
             first, newline, rest = rest.partition(b"\n")
             self._keep(first)
+
+    def _begin_line(self) -> None:
+        self.unended = bytearray()
 
     def _keep(self, part: bytes) -> None:
         if self.unended is not None:
             self.unended += part
-            if len(self.unended) > _LONGEST:
-                self._sent_head(bytes(self.unended[:_EDGE]))
+            if len(self.unended) > LONGEST:
+                self._sent_head(bytes(self.unended[:EDGE]))
                 self.unended = None
 
     def _sent_head(self, head: bytes) -> None:
         """Of a line that is too long, the head may tell."""
         found = _id_at_start(head)
         if found is not None and found[1].startswith(b'"method":'):
-            self.open[found[0]] = self.open.get(found[0], 0) + 1
+            self._opened(found[0])
 
     def _sent_line(self, line: Line) -> None:
         found = _request_of(line)
@@ -122,7 +128,7 @@ class Ledger:
         if not method.startswith(b"tools/call") and method.startswith(_REMEMBERED):
             self._sent_unusual(line)
         else:
-            self.open[id_] = self.open.get(id_, 0) + 1
+            self._opened(id_)
 
     def _sent_unusual(self, line: Line) -> None:
         """A line that has to be understood."""
@@ -134,7 +140,7 @@ class Ledger:
             method, params = message.get("method"), params_of(message)
             id_ = written(message.get("id"))
             if id_ is not None and isinstance(method, str):
-                self.open[id_] = self.open.get(id_, 0) + 1
+                self._opened(id_)
                 said = compact(message) if is_batch else line
                 self._remember(method, params.get("uri"), (id_, said))
             elif method == "notifications/cancelled":
@@ -156,33 +162,33 @@ class Ledger:
 
     def came(self, data: bytes) -> None:
         """The process has said something."""
-        if self._is_quick and data.startswith(_START) and data.find(b"\n") == len(data) - 1:
-            id_, mark, _ = data[_STARTED:_EDGE].partition(b',"result":')
-            if mark and id_.isdigit() and not self._head:
-                self._close(id_)
-                return
-        self._came(data)
+        if self.opaque:
+            return
+        if self._head and b"\n" not in data and self._is_clear(self._head):
+            return  # the middle of a long line
+        lines = data.split(b"\n")
+        if self._head:
+            lines[0] = self._head + lines[0]
+        last = lines.pop()
+        for line in lines:
+            if self._is_quick and line.startswith(START):
+                id_, mark, _ = line[_STARTED:EDGE].partition(b',"result":')
+                if mark and id_.isdigit():
+                    self._close(id_)
+                    continue
+            self._came_line(line)
+        self.in_answer = bool(last)
+        self._head = last[: EDGE if self._is_clear(last) else LONGEST] if last else b""
 
     def _close(self, id_: bytes) -> None:
         count = self.open.pop(id_, 0)
         if count > 1:
             self.open[id_] = count - 1
 
-    def _came(self, data: bytes) -> None:
-        if self.opaque:
-            return
-        lines = data.split(b"\n")
-        lines[0] = self._head + lines[0]
-        for line in lines[:-1]:
-            self._came_line(line)
-        last = lines[-1]
-        self.in_answer = bool(last)
-        self._head = last[: _EDGE if self._is_clear(last) else _LONGEST]
-
     def _is_clear(self, line: bytes) -> bool:
         """Is the start of a line enough? It is not while it says too little, nor for the answer to
         `initialize`, with which another one will have to be compared."""
-        found = _id_at_start(line[:_EDGE])
+        found = _id_at_start(line[:EDGE])
         if found is None:
             return line.startswith(_NOTICE)
         return (
@@ -190,7 +196,7 @@ class Ledger:
         )
 
     def _came_line(self, line: Line) -> None:
-        found = _id_at_start(line[:_EDGE])
+        found = _id_at_start(line[:EDGE])
         if found is not None:
             id_, rest = found
             if not rest.startswith(b'"method"'):
@@ -235,23 +241,23 @@ class Ledger:
 
 def _request_of(line: Line) -> tuple[bytes, bytes] | None:
     """The id of a request and the beginning of its method, if the edges of the line tell."""
-    if line.startswith(_START):
-        id_, comma, rest = line[_STARTED:_EDGE].partition(b",")
+    if line.startswith(START):
+        id_, comma, rest = line[_STARTED:EDGE].partition(b",")
         if comma and rest.startswith(b'"method":"') and _is_plain(id_):
             return id_, rest[10:]
     elif line.startswith(_METHOD):
-        _, mark, rest = line[-_EDGE:].rpartition(_END)
+        _, mark, rest = line[-EDGE:].rpartition(_END)
         id_, brace, nothing = rest.strip().partition(b"}")
         if mark and brace and not nothing and _is_plain(id_):
-            return id_, line[len(_METHOD) : _EDGE]
+            return id_, line[len(_METHOD) : EDGE]
     return None
 
 
 def _id_at_start(line: bytes) -> tuple[bytes, bytes] | None:
     """The id with which a message begins, and what follows."""
-    if not line.startswith(_START):
+    if not line.startswith(START):
         return None
-    id_, comma, rest = line[_STARTED:_EDGE].partition(b",")
+    id_, comma, rest = line[_STARTED:EDGE].partition(b",")
     return (id_, rest) if comma and _is_plain(id_) else None
 
 

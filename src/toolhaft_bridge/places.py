@@ -8,7 +8,10 @@ What is said there at first is one line from the bridge, a JSON object:
 The process answers with one line: `{"toolhaft": 1, "error": "words for a person"}`, after which it
 hangs up, or an object without `error`. What follows depends on what was asked:
 
-    serve   {"toolhaft": 1, "name": …, "pid": …}, and then MCP as on stdin and stdout
+    serve   {"toolhaft": 1, "name": …, "pid": …}, and then MCP as on stdin and stdout. With the line
+            a bridge may give five descriptors: the client's input and output, a `journal`, and both
+            ends of an outbox. A process that takes them adds `"taken": true`, speaks with the
+            client itself, and says no more here; the end of the connection is still the end of both
     info    what `toolhaft ps` shows, and the end of the connection
     metrics what `toolhaft metrics` shows, as `text`, and the end of the connection
 
@@ -205,9 +208,23 @@ def say(wire: _socket.socket, what: str, **more: str | None) -> None:
     Raises:
         OSError: the process has gone.
     """
+    wire.sendall(_line(what, more))
+
+
+def hand(wire: _socket.socket, descriptors: list[int], what: str, **more: str | None) -> None:
+    """The same, and give descriptors with it.
+
+    Raises:
+        OSError: the process has gone.
+    """
+    rights = b"".join(each.to_bytes(4, sys.byteorder) for each in descriptors)
+    wire.sendmsg([_line(what, more)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
+
+
+def _line(what: str, more: dict[str, str | None]) -> bytes:
     members = {"ask": what, **{name: value for name, value in more.items() if value is not None}}
     words = "".join(f',"{name}":"{value}"' for name, value in members.items())
-    wire.sendall(f'{{"toolhaft":{VERSION}{words}}}\n'.encode())
+    return f'{{"toolhaft":{VERSION}{words}}}\n'.encode()
 
 
 def answer(wire: _socket.socket) -> bytes:

@@ -13,8 +13,9 @@ import json
 import os
 import time
 
-from .bridge import Silent, complain
+from .bridge import Silent
 from .secrets import REDACTED, Secrets
+from .streams import complain
 
 # A longer line is not understood.
 _LONGEST = 65536

@@ -1,5 +1,6 @@
 """Programs with a server attached, bridges to them, and a directory for their sockets."""
 
+import os
 import shutil
 import sys
 import tempfile
@@ -30,6 +31,15 @@ def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv("TOOLHAFT_LOG", raising=False)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["handed", "copied"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How bytes come from a client to its process: a bridge that keeps a record has to copy."""
+    chosen: str = request.param
+    if chosen == "copied":
+        monkeypatch.setenv("TOOLHAFT_LOG", os.devnull)
+    return chosen
 
 
 @pytest.fixture

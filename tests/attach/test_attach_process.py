@@ -127,10 +127,11 @@ async def test_it_works_beside_a_running_loop(server: Server, reach: Reach) -> N
 
 async def test_detaching_does_not_hold_up_a_running_loop(server: Server, places: Path) -> None:
     with server.attach() as attached:
-        pass
+        assert attached.attached
 
+    assert not attached.attached  # at once, though its thread may still be ending
+    assert repr(attached) == "<Attachment my-notes: detached>"
     assert entries(places) == []
-    assert isinstance(attached, Attachment)
 
 
 def test_it_works_in_a_thread(server: Server, reach: Reach) -> None:

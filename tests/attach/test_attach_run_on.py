@@ -758,6 +758,41 @@ def test_a_stop_that_takes_too_long_is_told(caplog: pytest.LogCaptureFixture) ->
     assert "a stop function has not ended within 0.05 s" in told
 
 
+def test_a_stop_that_is_cut_is_told_once(program: Start, bridge: Start) -> None:
+    """By us, and not by asyncio as well."""
+    living = program("""
+        import gc
+
+        def plain():
+            time.sleep(2)
+
+        async def patient():
+            try:
+                await asyncio.sleep(60)
+            finally:
+                say("cut")
+
+        server = Server("notes", limits=Limits(shutdown_seconds=0.05))
+        first = server.attach(stop=plain)
+        second = server.attach("second", stop=patient)
+        say("attached")
+        sys.stdin.read()
+        first.detach()
+        second.detach()
+        gc.collect()
+    """)
+    bridges = [bridge(name, "--wait=0") for name in ("notes", "second")]
+    assert living.end() == 0
+
+    told = living.stderr.splitlines()
+    assert [each for each in told if "a stop function has not ended within 0.05 s" not in each] == [
+        "attached",
+        "cut",
+    ]
+    assert len(told) == 4
+    assert [each.ends() for each in bridges] == [3, 3]
+
+
 def test_a_bridge_names_hooks_of_the_program(program: Start, bridge: Start) -> None:
     """E-58, E-59: by options, as `--init-function` and `--stop-function` there."""
     living = program("""

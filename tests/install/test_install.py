@@ -229,6 +229,48 @@ def test_a_dry_run_shows_no_secret_of_a_neighbour(house: House) -> None:
     assert "precious" not in out
 
 
+def test_a_neighbour_on_one_line_is_not_shown_for_a_comma(house: House) -> None:
+    text = '{\n"mcpServers": {\n  "b": {"url": "x"},\n  "a": {"env": {"TOKEN": "precious"}}\n}\n}\n'
+    path = house.put(".cursor/mcp.json", text)
+    coming = install(house, "cursor", "notes.py", "--dry-run")
+    install(house, "cursor", "notes.py")
+    going = house.run("uninstall", "cursor", "notes", "--dry-run").out
+
+    assert "~ line 4 stays, and gets a comma\n" in coming
+    assert "~ line 4 stays, and loses a comma\n" in going
+    assert "precious" not in coming + going
+    assert '"a": {"env": {"TOKEN": "precious"}},\n' in path.read_text()
+
+
+def test_folders_go_with_the_last_who_is_in_them(house: House) -> None:
+    """Made for one client, and used by another."""
+    before = house.tree()
+    install(house, "claude-desktop", "notes.py")
+    install(house, "zed", "notes.py")
+    uninstall(house, "claude-desktop", "notes")
+    assert (house.home / ".config" / "zed").is_dir()
+    uninstall(house, "zed", "notes")
+
+    assert not (house.home / ".config").exists()
+    assert [path for path in house.tree() if "toolhaft" not in path] == list(before)
+
+
+def test_what_nobody_has_tried_is_said(house: House) -> None:
+    house.put(".cursor/mcp.json", "{}")
+    tried = install(house, "cursor", "notes.py")
+    attached = install(house, "cursor", "--attach", "app")
+    remote = install(house, "cursor", "--http", "https://example.org/mcp", "--name", "far")
+    absent = install(house, "zed", "notes.py")
+    shown = install(house, "goose", "--attach", "app", "--dry-run")
+
+    assert "not tried" not in tried
+    assert "not found" not in tried
+    assert "app: was not tried; this asks it: toolhaft list --attach app\n" in attached
+    assert "far: was not tried; this asks it: toolhaft list https://example.org/mcp\n" in remote
+    assert "zed: was not found on this machine, so nobody has seen it read that file\n" in absent
+    assert "not tried" not in shown
+
+
 def test_what_others_add_meanwhile_stays(house: House) -> None:
     path = house.put(".cursor/mcp.json", "{}")
     install(house, "cursor", "notes.py")
@@ -442,7 +484,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(house: House) -> Non
     assert done.status == 0
     assert done.out == (
         f"--- {path}\n+++ {path}\n@@ -2 +2,8 @@\n"
-        '-  "a": 1 // one\n+  "a": 1, // one\n+  "n": {\n'
+        '~ line 2 stays, and gets a comma\n+  "n": {\n'
         f'+    "command": "{command}",\n+    "args": [\n+      "run",\n'
         f'+      "{house.project}/notes.py"\n+    ]\n+  }}\n'
     )

@@ -24,7 +24,7 @@ def spaced(text: str) -> str:
 def test_each_session_is_real(tmp_path: Path) -> None:
     home, programs = tmp_path / "home", tmp_path / "programs"
     project = home / "project"
-    for folder in (home, programs, project):
+    for folder in (home, programs, project, home / ".cursor"):
         folder.mkdir()
     shutil.copy(ROOT / "docs/examples/notes.py", project)
     command = programs / "toolhaft"

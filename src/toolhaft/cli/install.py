@@ -38,7 +38,8 @@ def execute(options: argparse.Namespace) -> int:
         *words, target = [*options.words] if has_target and options.words else [*options.words, ""]
         if has_target and (not target or target in CLIENTS):
             raise WrongWords("name a server after the clients, as in install cursor server.py")
-        clients = clients_of(words, found(machine) if options.all else None)
+        present = found(machine)
+        clients = clients_of(words, present if options.all else None)
         wanted = _wanted(options, target)
         _check_name(wanted.name)
         if has_target and not options.no_check:
@@ -53,7 +54,9 @@ def execute(options: argparse.Namespace) -> int:
         steps = worked_out(desk, clients, options.scope, work, all_of_them=options.all)
         carry_out(desk, steps, dry_run=options.dry_run)
         if not options.dry_run:
-            _warn([step.client for step in steps], wanted)
+            added = [step.client for step in steps]
+            _tell_unchecked([each for each in added if each not in present], wanted, options)
+            _warn(added, wanted)
     except WrongWords as error:
         return failed(WRONG_COMMAND, str(error))
     except NoAnswer as error:
@@ -159,6 +162,15 @@ def _check_name(name: str) -> None:
         raise WrongWords(
             f"{name!r} is no name for an entry: up to 64 letters, digits, - and _; see --name"
         )
+
+
+def _tell_unchecked(absent: Sequence[Client], wanted: Wanted, options: argparse.Namespace) -> None:
+    """Say what nobody has tried."""
+    target = options.http or (options.attach and f"--attach {options.attach}")
+    if target:
+        say(f"{wanted.name}: was not tried; this asks it: toolhaft list {target}")
+    for client in absent:
+        say(f"{client.id}: was not found on this machine, so nobody has seen it read that file")
 
 
 def _warn(clients: Sequence[Client], wanted: Wanted) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..errors import McpError
-from .options import LISTS
+from .option_values import LISTS
 from .rendering import as_json, prompt_entry, resource_entry, section, tool_entry
 from .visit import Visit, conduct
 

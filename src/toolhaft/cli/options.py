@@ -1,11 +1,10 @@
 """What may stand on the command line. Nothing here is slow to import, so help comes at once."""
 
 import argparse
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-LISTS = ("tools", "resources", "templates", "prompts")
+from .option_values import LISTS, count, header, list_name, seconds, variable
 
 _ARGUMENTS = """\
 arguments:
@@ -49,7 +48,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     http.add_argument("--uds", metavar="PATH", help="the same at a Unix socket")
     http.add_argument("--path", default="/mcp", help="where on that address (default: /mcp)")
     http.add_argument(
-        "--workers", type=_count, default=1, metavar="N", help="how many processes serve"
+        "--workers", type=count, default=1, metavar="N", help="how many processes serve"
     )
     http.add_argument(
         "--sessions",
@@ -87,19 +86,13 @@ def _run(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"a number from 1 to 1000, not {text!r}")
-    return int(text)
-
-
 def _list(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "only",
         metavar="WHAT",
         nargs="*",
         default=[],  # without a default, argparse calls it required
-        type=_list_name,
+        type=list_name,
         help=f"{', '.join(LISTS)} (default: all of them)",
     )
     _conversation(parser)
@@ -144,7 +137,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         default=60.0,
         metavar="SECONDS",
         help="give up after so long (default: 60)",
@@ -186,7 +179,7 @@ def _install(parser: argparse.ArgumentParser) -> None:
         metavar="K=V",
         action="append",
         default=[],
-        type=_variable,
+        type=variable,
         help="a variable for the server; once for each",
     )
     parser.add_argument("--directory", metavar="DIR", help="let the server work in this folder")
@@ -197,7 +190,7 @@ def _install(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         default=30.0,
         help="how long it may take to answer (default: 30)",
@@ -241,13 +234,6 @@ def _change(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would change, and change nothing"
     )
-
-
-def _variable(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals or "\0" in text:
-        raise argparse.ArgumentTypeError(f"a variable is written NAME=VALUE, not {text!r}")
-    return name, value
 
 
 def _attach(parser: argparse.ArgumentParser) -> None:
@@ -339,43 +325,19 @@ def _headers(parser: argparse.ArgumentParser) -> None:
         metavar="NAME:VALUE",
         action="append",
         default=[],
-        type=_header,
+        type=header,
         help="send this header to a server at a URL; once for each",
     )
 
 
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = (part.strip() for part in text.partition(":"))
-    is_name = name.isascii() and name.isprintable() and name and " " not in name
-    if not is_name or not colon or any(not " " <= sign <= "\xff" for sign in value):
-        raise argparse.ArgumentTypeError(f"a header is written 'Name: value', not {text!r}")
-    return name, value
-
-
 def _times(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--timeout", type=_seconds, metavar="SECONDS", help="cancel what takes longer"
+        "--timeout", type=seconds, metavar="SECONDS", help="cancel what takes longer"
     )
 
 
 def _output(parser: argparse.ArgumentParser, help_: str) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help=help_)
-
-
-def _list_name(text: str) -> str:
-    if text not in LISTS:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(LISTS)}")
-    return text
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise argparse.ArgumentTypeError(f"a number of seconds above 0, not {text!r}")
-    return seconds
 
 
 # Each with its summary, what it takes beside the target, and what follows its help.

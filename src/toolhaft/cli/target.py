@@ -109,7 +109,8 @@ def _from_name(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and name.startswith(error.name):
             raise BadTarget(
-                f"there is no module {name!r}; a file is named with its ending, as in {name}.py"
+                f"there is no module {name!r}; a file is named with its ending, as in {name}.py, "
+                "and a server that runs by its URL, as in http://127.0.0.1:8000/mcp"
             ) from None
         raise BadTarget(_told(name, error)) from error
     except KeyboardInterrupt:

@@ -51,10 +51,11 @@ class Client(Struct, frozen=True):
 class SyncContext:
     """The same for plain functions, which run on a thread and cannot await."""
 
-    __slots__ = ("_context",)
+    __slots__ = ("_context", "_exchange")
 
-    def __init__(self, context: "Context") -> None:
+    def __init__(self, context: "Context", exchange: Exchange) -> None:
         self._context = context
+        self._exchange = exchange
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the client how far this call is."""
@@ -74,11 +75,11 @@ class SyncContext:
     def elicit(self, message: str, type: Any, key: str | None = None) -> Answer[Any]: ...
     def elicit(self, message: str, type: Any, key: str | None = None) -> Answer[Any]:
         """Ask the user, by a form for a value of this type (see `Elicit`)."""
-        return self._context.ask_one_from_thread(Elicit(message, type), key)
+        return self._ask_one(Elicit(message, type), key)
 
     def elicit_url(self, message: str, url: str, key: str | None = None) -> Answer[None]:
         """Ask the user to visit a page."""
-        return self._context.ask_one_from_thread(ElicitUrl(message, url), key)
+        return self._ask_one(ElicitUrl(message, url), key)
 
     def sample(
         self,
@@ -88,32 +89,46 @@ class SyncContext:
         **options: Unpack[SampleOptions],
     ) -> Sampled:
         """Ask a model of the client. Keywords are as in `Sample`."""
-        return self._context.ask_one_from_thread(Sample(prompt, **options), key)
+        return self._ask_one(Sample(prompt, **options), key)
 
     def roots(self, key: str | None = None) -> list[Root]:
         """Ask in which folders the client works."""
-        return self._context.ask_one_from_thread(Roots(), key)
+        return self._ask_one(Roots(), key)
 
     def ask(self, /, **questions: Asked[Any]) -> dict[str, Any]:
         """Ask several questions at once; the answers have their names."""
-        return self._context.ask_from_thread(questions)
+        return self._exchange.ask_from_thread(wired("ask", questions))
 
     def step(self, name: str, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something that is not done again when the call is run again (see `Context.step`)."""
         read = reader_of(valid_key("step", "name", name), function)
         act = partial(plainly, partial(function, *args, **kwargs))
-        value: T = read(self._context.step_from_thread(name, act))
+        value: T = read(self._exchange.step_from_thread(name, act))
         return value
+
+    def _ask_one(self, asked: Asked[T], key: str | None) -> T:
+        name = _name(key)
+        answer: T = self._exchange.ask_from_thread({name: asked.question})[name]
+        return answer
 
 
 class Context:
-    """Ask for it by annotation, anywhere in a signature: `ctx: Context`."""
+    """What a tool, resource or prompt can do during its call. Ask for it by annotation, anywhere in
+    a signature: `ctx: Context`.
+
+    A coroutine awaits its methods. A plain function, which runs on a thread, has the same in
+    `ctx.sync`, without `await`.
+
+    Attributes:
+        server: the `Server` that is called.
+        lifespan: what the server's lifespan has yielded.
+    """
 
     __slots__ = ("_done", "_exchange", "_rounds", "lifespan", "server")
 
     def __init__(self, exchange: Exchange, server: Any = None, lifespan: Any = None) -> None:
         self._exchange = exchange
-        self._done = float("-inf")
+        self._done = -math.inf
         self._rounds: Rounds | None = None
         self.server = server
         self.lifespan = lifespan
@@ -169,7 +184,7 @@ class Context:
     @property
     def sync(self) -> SyncContext:
         """These methods without `await`."""
-        return SyncContext(self)
+        return SyncContext(self, self._exchange)
 
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
@@ -192,7 +207,15 @@ class Context:
     @overload
     async def elicit(self, message: str, type: Any, key: str | None = None) -> Answer[Any]: ...
     async def elicit(self, message: str, type: Any, key: str | None = None) -> Answer[Any]:
-        """Ask the user, by a form for a value of this type (see `Elicit`)."""
+        """Ask the user, by a form for a value of this type (see `Elicit`).
+
+        The answer is `Accepted`, with a `value` of this type, `Declined` or `Cancelled`. For
+        clients since 2026-07-28 the function is run again from its start when the answer is there:
+        what must not be done twice goes into a `step`.
+
+        Args:
+            key: a name for the question, if which one it is depends on more than the order.
+        """
         return await self._ask_one(Elicit(message, type), key)
 
     async def elicit_url(self, message: str, url: str, key: str | None = None) -> Answer[None]:
@@ -243,10 +266,6 @@ class Context:
         act = awaited(self._exchange, partial(function, *args, **kwargs))
         return read(await self._exchange.step(name, act))
 
-    def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
-        """What `ctx.sync.step` does."""
-        return self._exchange.step_from_thread(name, act)
-
     @property
     def rounds(self) -> Rounds:
         """What a function has asked that returns `InputRequired`; for the library itself."""
@@ -280,16 +299,6 @@ class Context:
         name = _name(key)
         answers = await self._exchange.ask({name: asked.question})
         answer: T = answers[name]
-        return answer
-
-    def ask_from_thread(self, questions: Mapping[str, Asked[Any]]) -> dict[str, Any]:
-        """What `ctx.sync.ask` does."""
-        return self._exchange.ask_from_thread(wired("ask", questions))
-
-    def ask_one_from_thread(self, asked: Asked[T], key: str | None) -> T:
-        """What the other questions of `ctx.sync` do."""
-        name = _name(key)
-        answer: T = self._exchange.ask_from_thread({name: asked.question})[name]
         return answer
 
     def hang_up(self) -> None:

@@ -21,6 +21,7 @@ _LONGEST_REPR = 40
 
 
 def held(what: str, content: str | Bytes) -> str | bytes:
+    """Text, or bytes of whatever kind."""
     if isinstance(content, str):
         return content
     if isinstance(content, BYTES):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -31,6 +32,7 @@ def held(what: str, content: str | Bytes) -> str | bytes:
 def annotations(
     what: str, audience: Sequence[Role], priority: float | None
 ) -> Annotations | UnsetType:
+    """For whom content is, and how much it matters."""
     if isinstance(audience, str) or any(role not in _ROLES for role in audience):
         raise ValueError(f'{what}: audience is as in ["user", "assistant"], not {audience!r}')
     if priority is None:
@@ -43,22 +45,26 @@ def annotations(
 
 
 def unset(value: T | None, what: str, name: str, kind: type[T]) -> T | UnsetType:
+    """What may be left out."""
     return UNSET if value is None else expect(what, name, value, kind)
 
 
 def expect(what: str, name: str, value: T, kind: type[T]) -> T:
+    """A value, if it is of this kind."""
     if not isinstance(value, kind):
         raise TypeError(f"{what}: {name} is {kind.__name__}, not {type(value).__name__}")
     return value
 
 
 def valid_uri(what: str, uri: str) -> str:
+    """A URI, if it has a scheme."""
     if not _SCHEME.match(expect(what, "uri", uri, str)):
         raise ValueError(f"{what}: a URI begins with a scheme, as in notes://{uri}, not {uri!r}")
     return uri
 
 
 def valid_type(what: str, mime_type: str | None) -> str | None:
+    """A media type, if it looks like one."""
     if mime_type is None:
         return None
     if not _MEDIA_TYPE.fullmatch(expect(what, "mime_type", mime_type, str)):
@@ -81,8 +87,10 @@ def quoted(name: str) -> str:
 
 
 def extent(content: str | bytes) -> str:
+    """Content as a `repr` shows it: its beginning, or how long it is."""
     return brief(content) if isinstance(content, str) else f"{len(content)} bytes"
 
 
 def brief(text: str) -> str:
+    """A text as a `repr` shows it."""
     return repr(text if len(text) <= _LONGEST_REPR else text[:_LONGEST_REPR] + "…")

@@ -36,6 +36,7 @@ class Plan(Struct):
 
     @property
     def is_async(self) -> bool:
+        """Does one of the steps have to be awaited?"""
         return any("async" in step.form for step in self.steps)
 
 

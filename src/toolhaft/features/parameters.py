@@ -45,6 +45,7 @@ class Parameter(Struct, frozen=True):
 
     @property
     def required(self) -> bool:
+        """Must a caller give it?"""
         return self.default is MISSING and self.default_factory is None
 
 

@@ -17,6 +17,9 @@ from .ports import Place
 from .questions import Decision, Questions
 from .revisions import Revision
 
+# What middleware of others needs; the rest is for the library itself.
+__all__ = ["Exchange", "Middleware", "Next", "Result"]
+
 # A result is a struct, or the text of a JSON object that was encoded for this revision before.
 Result: TypeAlias = Wire | bytes
 

@@ -27,8 +27,9 @@ class Known(Struct, frozen=True):
     url: bytes
     fields: Pairs
 
-    def request(self, data: bytes) -> tuple[Pairs, bytes] | None:
-        """The headers and the body of a request with this head, if that is just what it is."""
+    def request(self, data: bytes) -> tuple[bytes, bytes] | None:
+        """The length, as it is told, and the body of a request with this head, if that is just
+        what it is."""
         before, after = self.before, self.after
         if not data.startswith(before):
             return None
@@ -38,12 +39,11 @@ class Known(Struct, frozen=True):
         if not length.isdigit() or not data.startswith(after, end):
             return None
         body = data[end + len(after) :]
-        if len(body) != int(length):
-            return None
-        fields = self.fields
-        if (_LENGTH, length) not in fields:
-            fields = tuple((name, length if name == _LENGTH else value) for name, value in fields)
-        return fields, body
+        return None if len(body) != int(length) else (length, body)
+
+    def with_length(self, length: bytes) -> Pairs:
+        """The headers of a request with this head, whose body is so long."""
+        return tuple((name, length if name == _LENGTH else value) for name, value in self.fields)
 
 
 def known(data: bytes, url: bytes, fields: Fields) -> Known | None:

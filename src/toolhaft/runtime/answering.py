@@ -65,19 +65,10 @@ class Answering:
         """The response to a call that is over already. Waits for nobody but the store."""
         if live is not None and live.session.changed:
             await self._save(live)
-        final = reply.final
-        if reply.frames:
-            frames = reply.rest()
-            if final is not None:
-                frames.append(final)
-            if live is None:
-                text = b"".join(map(event, frames))
-            else:
-                text = await live.finished(frames, self._store, self._limits)
+        if live is not None and reply.frames:
+            text = await live.finished(_frames(reply), self._store, self._limits)
             return Whole(200, text, FINISHED)
-        if final is None:  # it was cancelled
-            return Whole(202, b"", ())
-        return Whole(status_of(reply.error, stateless=stateless, by_protocol=False), final)
+        return finished(reply, stateless=stateless)
 
     async def answer(
         self,
@@ -237,6 +228,22 @@ class Answering:
             watcher.cancel()
             # What came too late for this connection is there for the next.
             await stream.send(reply.take())
+
+
+def finished(reply: Reply, *, stateless: bool) -> Whole:
+    """The response to a call that is over already, to which nobody comes back."""
+    if reply.frames:
+        return Whole(200, b"".join(map(event, _frames(reply))), FINISHED)
+    if reply.final is None:  # it was cancelled
+        return Whole(202, b"", ())
+    return Whole(status_of(reply.error, stateless=stateless, by_protocol=False), reply.final)
+
+
+def _frames(reply: Reply) -> list[bytes]:
+    frames = reply.rest()
+    if reply.final is not None:
+        frames.append(reply.final)
+    return frames
 
 
 def now(outcome: Coroutine[Any, Any, T]) -> T:

@@ -136,7 +136,7 @@ class App:
 
     def at_hand(self, url: bytes, loop: asyncio.AbstractEventLoop) -> Endpoint | None:
         """Who serves what is posted to just this URL, if it has begun to on this loop."""
-        mounted = self._mounted.get(_plain(url.decode("latin-1")))
+        mounted = self._mounted.get(url.decode("latin-1").rstrip("/"))
         return None if mounted is None else mounted.at_hand(loop)
 
     def _find(self, scope: Scope) -> Mounted | None:

@@ -26,6 +26,7 @@ from . import descriptors
 from .ears import Loop
 from .endurance import run_to_the_end
 from .guest import Hook, Hooks, Refused, converse
+from .handed import Handed
 from .hearing import ManyEars
 from .service import Service
 from .sockets import Taken, UnixSocket, locked
@@ -40,6 +41,7 @@ _MOST_CLIENTS: Final = 1000
 # After the system had nothing left to accept a client with.
 _A_WHILE: Final = 0.5
 _A_MOMENT: Final = 0.05
+_SLACK: Final = 1.0
 
 
 class Preamble(msgspec.Struct):
@@ -93,8 +95,11 @@ class Host:
         self._process = os.getpid()
         self._loop = Loop(ManyEars())
         self._over = asyncio.Event()
-        self._clients: dict[asyncio.Task[None], socket.socket] = {}
+        self._clients: dict[asyncio.Task[None], tuple[socket.socket, Handed]] = {}
+        # Those of whom only a stop function is left.
+        self._leaving: set[asyncio.Task[Any]] = set()
         self._served = 0
+        self._is_ending = False
         self._thread = threading.Thread(target=self._run, name="toolhaft-attached", daemon=True)
         # What a bridge can ask for, but for being served, which is more than one line.
         self._answers: dict[str, Callable[[], dict[str, Any]]] = {"info": self._info, **answers}
@@ -109,19 +114,21 @@ class Host:
         """Let all clients go, and wait a moment for that. From any thread, also more than once."""
         if os.getpid() != self._process:
             return
+        self._is_ending = True
         self._unix.remove()
         with contextlib.suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._over.set)
         if wait and threading.current_thread() is not self._thread:
-            # For the calls of clients, and as long for what is to be done after them.
-            self._thread.join(2 * self._service.limits.shutdown_seconds + 2 * _A_MOMENT)
+            # For the calls of clients, and as long for what is to be done after them. All that
+            # has a limit by itself; what is added is for a machine that has other things to do.
+            self._thread.join(2 * self._service.limits.shutdown_seconds + _SLACK)
             if self._thread.is_alive():
                 tell(log.warning, "detached, but the lifespan has not ended yet")
 
     @property
     def is_over(self) -> bool:
-        """Is nobody served any more?"""
-        return not self._thread.is_alive()
+        """Is nobody served any more, but for calls that are about to end?"""
+        return self._is_ending or not self._thread.is_alive()
 
     @property
     def clients(self) -> int:
@@ -141,7 +148,8 @@ class Host:
         finally:
             self._unix.remove()
             self._unix.socket.close()
-            for wire in self._clients.values():
+            for wire, handed in self._clients.values():
+                handed.close()
                 wire.close()
             with contextlib.suppress(RuntimeError):  # what cannot be stopped still runs
                 loop.close()
@@ -160,7 +168,7 @@ class Host:
             seconds = self._service.limits.shutdown_seconds
             if self._clients:
                 await asyncio.wait(list(self._clients), timeout=seconds)
-            for task in list(self._clients):
+            for task in self._clients.keys() - self._leaving:
                 task.cancel()
             if self._clients:  # what is to be done after each takes a while, too
                 await asyncio.wait(list(self._clients), timeout=seconds)
@@ -168,8 +176,18 @@ class Host:
                 tell(
                     log.warning, "detached, but a stop function has not ended within %g s", seconds
                 )
+                await self._cut_short()
             if lifespan is not None:
                 await lifespan.leave()
+
+    async def _cut_short(self) -> None:
+        """A stop function that is a coroutine hears that it is over. What goes on nevertheless is
+        left behind with a word of ours, and needs none of asyncio's."""
+        for task in list(self._clients):
+            task.cancel()
+        await asyncio.wait(list(self._clients), timeout=_A_MOMENT)
+        for task in self._clients:
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
 
     def _accept(self) -> None:
         try:
@@ -182,8 +200,9 @@ class Host:
             self._loop.call_later(_A_WHILE, self._accept_again)
             return
         wire.setblocking(False)
-        task = self._loop.create_task(self._meet(wire))
-        self._clients[task] = wire
+        handed = Handed()
+        task = self._loop.create_task(self._meet(wire, handed))
+        self._clients[task] = wire, handed
         task.add_done_callback(self._forget)
 
     def _accept_again(self) -> None:
@@ -191,23 +210,25 @@ class Host:
             self._loop.add_reader(self._unix.socket, self._accept)
 
     def _forget(self, task: "asyncio.Task[None]") -> None:
-        wire = self._clients.pop(task)
+        wire, handed = self._clients.pop(task)
+        self._leaving.discard(task)
+        handed.close()
         wire.close()
         if not task.cancelled() and task.exception() is not None:
             log.error("a client was not served", exc_info=task.exception())
 
-    async def _meet(self, wire: socket.socket) -> None:
+    async def _meet(self, wire: socket.socket, handed: Handed) -> None:
         """Hear what somebody wants, and give it."""
         try:
             async with asyncio.timeout(_PATIENCE):
-                line, rest = await self._first_line(wire)
+                line, rest = await self._first_line(wire, handed)
             if line is None:
                 return
             # Not before it has spoken: who is cut off while it does, does not hear why.
             self._check_peer(wire)
             wanted = self._understood(line)
             if wanted.ask == "serve":
-                await self._serve_client(wire, wanted, rest)
+                await self._serve_client(wire, handed, wanted, rest)
             elif wanted.ask in self._answers:
                 await self._tell(wire, self._answers[wanted.ask]())
             else:
@@ -228,10 +249,10 @@ class Host:
         if len(self._clients) > _MOST_CLIENTS:
             raise Refused(f"it serves {_MOST_CLIENTS} clients already, and no more at once")
 
-    async def _first_line(self, wire: socket.socket) -> tuple[bytes | None, bytes]:
+    async def _first_line(self, wire: socket.socket, handed: Handed) -> tuple[bytes | None, bytes]:
         data = b""
         while b"\n" not in data:
-            more = await self._loop.sock_recv(wire, _LONGEST)
+            more = await handed.receive(self._loop, wire, _LONGEST)
             data += more
             if not more and not data:
                 return None, b""  # somebody only wanted to know whether we live
@@ -273,31 +294,39 @@ class Host:
             "program": sys.argv[0] if sys.argv else "",
         }
 
-    async def _serve_client(self, wire: socket.socket, wanted: Preamble, rest: bytes) -> None:
+    async def _serve_client(
+        self, wire: socket.socket, handed: Handed, wanted: Preamble, rest: bytes
+    ) -> None:
         around, named = self._hooks.around, self._hooks.named
         async with (
             around(self._init, self._stop),
             around(await named(wanted.init), await named(wanted.stop)),
         ):
-            await self._tell(wire, {"name": self._name, "pid": self._process})
+            taken = {"taken": True} if not rest and handed.take() else {}
+            await self._tell(wire, {"name": self._name, "pid": self._process, **taken})
             self._served += 1
             try:
                 await converse(
                     self._service,
                     wire,
                     rest,
+                    handed=handed,
                     loop=self._loop,
                     place=self._place,
                     ending=self._over,
                 )
             finally:
                 self._served -= 1
+                if (task := asyncio.current_task()) is not None:
+                    self._leaving.add(task)
 
     # Forks
 
     def disown(self) -> None:
         """In a process that was forked off: the socket and the clients are the parent's."""
-        for wire in (self._unix.socket, *self._clients.values()):
+        self._unix.socket.close()
+        for wire, handed in self._clients.values():
+            handed.disown()
             wire.close()
         if threading.current_thread().name.startswith("toolhaft-"):
             # It was a tool that forked. What it returns there is for nobody.

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import inspect
 import logging
+import os
 import socket
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any, Final, TypeAlias
@@ -14,6 +15,7 @@ from ..protocol.framing import Framer
 from ..protocol.ports import Place
 from .ears import Loop
 from .ended import Ended, end_of
+from .handed import Handed, NotedOutput
 from .hearing import Ear, ManyEars
 from .service import Service, connected
 from .stdio import Input, Output
@@ -136,6 +138,7 @@ async def converse(
     wire: socket.socket,
     rest: bytes,
     *,
+    handed: Handed,
     loop: Loop,
     place: Place | None,
     ending: asyncio.Event,
@@ -145,12 +148,22 @@ async def converse(
     Args:
         rest: what has come behind the first line.
     """
-    limits, descriptor = service.limits, wire.fileno()
+    limits, journal = service.limits, handed.journal
     framer = Framer(limits.message_bytes)
-    output = Output(descriptor, framer, limits.waiting_bytes)
+    if journal is None:
+        reads = writes = wire.fileno()
+        output = Output(writes, framer, limits.waiting_bytes)
+    else:
+        reads, writes = handed.input, handed.output
+        output = NotedOutput(handed, framer, limits.waiting_bytes, journal)
     over, gone = asyncio.Event(), asyncio.Event()
     assert isinstance(loop.ears, ManyEars)
-    ear = Ear(loop.ears, over.set)
+    ear, leash = Ear(loop.ears, over.set), Ear(loop.ears, over.set)
+
+    def left() -> None:
+        over.set()
+        gone.set()
+
     try:
         async with connected(
             service,
@@ -161,28 +174,33 @@ async def converse(
             place=place,
         ) as connection:
             input_ = Input(
-                descriptor,
+                reads,
                 framer,
                 output,
                 connection,
                 ended=over.set,
                 patience=limits.shutdown_seconds,
+                read=os.read if journal is None else journal.read,
             )
             input_.start(ear)
+            if journal is not None:
+                leash.await_end(wire.fileno(), left)
             if rest:
                 framer.feed(rest)
                 loop.call_soon(input_.serve)
             await _first(over.wait(), ending.wait())
             # The client has said all. As long as it is there, its calls may take their time.
             ear.ignore()
-            ear.await_end(descriptor, gone.set)
+            ear.await_end(writes, gone.set)
             connection.driver.closing.set()
             await _first(gone.wait(), ending.wait(), connection.driver.quiet(None))
             output.end()
         await _deliver(output, limits.shutdown_seconds, lambda: gone.is_set() or ending.is_set())
     finally:
         ear.ignore()
+        leash.ignore()
         output.close()
+        handed.close()
 
 
 async def _deliver(output: Output, seconds: float, hurry: Callable[[], bool]) -> None:

@@ -23,7 +23,7 @@ from ..protocol.sse import FINISHED
 from .asgi import App
 from .endpoint import Endpoint
 from .posting import Begun
-from .response import Whole
+from .response import JSON_ONLY, Whole
 
 # Of a body that is held back until all of it is there; longer ones are worth a task.
 _MOST_HELD: Final = 64 * 1024
@@ -44,13 +44,13 @@ def _head(status: int, headers: _Headers) -> bytes:
 
 
 # Of nearly all answers: JSON, and events that are all there.
-_HEADS: Final = {
-    (200, headers): _head(200, headers) for headers in (Whole(200, b"").headers, FINISHED)
-}
+_OF_JSON: Final = _head(200, JSON_ONLY)
+_OF_EVENTS: Final = _head(200, FINISHED)
 # Of requests that came at once, before others on the loop have their turn.
 _MOST_AT_ONCE: Final = 16
 # So many requests with other heads, and the one that is remembered makes way.
 _MOST_MISSES: Final = 8
+_MOST_LENGTHS: Final = 32
 
 
 class Protocol(HttpToolsProtocol):
@@ -61,6 +61,8 @@ class Protocol(HttpToolsProtocol):
     def __init__(self, app: App, limits: Limits, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._services = app
+        # What goes the long way goes here, unless its call is under way.
+        self._usual: Any = self.app  # pyright: ignore[reportUnknownMemberType]
         self._limits = limits
         self._in_head = True
         self._head_size = 0
@@ -75,6 +77,9 @@ class Protocol(HttpToolsProtocol):
         # Was it answered at once?
         self._is_answered = False
         self._known: Known | None = None
+        # What was made of it, by the length of the body; and by whom.
+        self._heads: dict[bytes, Head] = {}
+        self._heads_of: Endpoint | None = None
         self._misses = 0
         # What gives the answer of a call that is under way before its request is parsed.
         self._begun: Any = None
@@ -114,7 +119,7 @@ class Protocol(HttpToolsProtocol):
 
     def _is_expected(self) -> bool:
         """Are the request and the connection such that it may be answered at once?"""
-        parser = self.parser
+        parser: Any = self.parser
         if (
             self._is_waiting
             or self.flow.write_paused
@@ -136,8 +141,8 @@ class Protocol(HttpToolsProtocol):
     @property
     def _is_waiting(self) -> bool:
         """Does the client wait for an answer of the application?"""
-        cycle = self.cycle
-        return cycle is not None and not cycle.response_complete
+        cycle: Any = self.cycle  # which is none before the first
+        return not (cycle is None or cycle.response_complete)
 
     def on_body(self, body: bytes) -> None:
         """More of its body."""
@@ -172,7 +177,7 @@ class Protocol(HttpToolsProtocol):
         super().on_message_begin()
         self.url, self.headers, self.expect_100_continue = url, headers, expects
         self.scope["headers"] = headers
-        usual = self.app
+        usual: Any = self._usual
         self.app = usual if app is None else app
         try:
             super().on_headers_complete()
@@ -199,29 +204,47 @@ class Protocol(HttpToolsProtocol):
         found = head.request(data)
         if found is None or self._is_waiting or self.flow.write_paused:
             return False
-        fields, body = found
+        length, body = found
         endpoint = self._services.at_hand(head.url, self.loop)
-        expected = None if endpoint is None else endpoint.expects(fields)
-        if endpoint is None or expected is None:
+        if endpoint is None:
             return False
+        expected = self._heads.get(length) if endpoint is self._heads_of else None
+        if expected is None:
+            expected = endpoint.expects(head.with_length(length))
+            if expected is None:
+                return False
+            if endpoint is not self._heads_of or len(self._heads) >= _MOST_LENGTHS:
+                self._heads_of, self._heads = endpoint, {}
+            self._heads[length] = expected
         outcome = endpoint.at_once(expected, body)
         if type(outcome) is Whole:
             self._unset_keepalive_if_required()
             self._answer(outcome)
             return True
-        self._begun = partial(endpoint, begun=outcome) if type(outcome) is Begun else self.app
+        self._begun = partial(endpoint, begun=outcome) if type(outcome) is Begun else self._usual
         return False
+
+    @property
+    def _was_all(self) -> bool:
+        """Is one request, which was answered at once, all that came?"""
+        return self._seen == 1 and self._is_answered and self._is_between
 
     def _remember(self, data: bytes) -> None:
         """The head of this request, which was all that came."""
         self._misses += 1
         if self._known is None or self._misses > _MOST_MISSES:
             self._known = known(data, self.url, self.headers)
+            self._heads_of = None
             self._misses = 0
 
     def _answer(self, whole: Whole) -> None:
         status, body, headers = whole.status, whole.body, whole.headers
-        head = _HEADS.get((status, headers)) or _head(status, headers)
+        if status == 200 and headers is JSON_ONLY:
+            head = _OF_JSON
+        elif status == 200 and headers is FINISHED:
+            head = _OF_EVENTS
+        else:
+            head = _head(status, headers)
         if len(body) > _MOST_HELD:
             # Not `writelines`, after which not every version of asyncio holds us back.
             self.transport.write(head % len(body))
@@ -260,10 +283,10 @@ class Protocol(HttpToolsProtocol):
         if is_first and self._known is not None and self._again(self._known, data):
             self._misses = 0
             return
-        self._seen = self._complete = 0
         self._active_at = self.loop.time()
+        self._seen = self._complete = 0
         super().data_received(data)
-        if is_first and self._seen == 1 and self._is_answered and self._is_between:
+        if is_first and self._was_all:
             self._remember(data)
         if not (self._in_head or self._endpoint is not None):
             if self._patience is not None:

@@ -6,27 +6,43 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from msgspec import Struct
+
 _LONGEST_LOG: Final = 1000
 _LARGEST_LOG: Final = 1024 * 1024
 _SPARE: Final = 1000
 
 
-class _Log:
-    """The values that were added last, and how many there were before them."""
+class _Entry(Struct, gc=False):
+    """A value or a log, and until when it is kept. There may be many, and they hold bytes only: the
+    collector need not look at them again and again."""
 
-    __slots__ = ("dropped", "size", "values")
+    end: float
+    size: int
+    # A tuple if it was written once, as most are: to the collector no more than its bytes.
+    values: tuple[bytes, ...] | list[bytes]
+    # Of a log, how many there were before these; None is a value.
+    dropped: int | None = None
 
-    def __init__(self, dropped: int) -> None:
-        self.values: list[bytes] = []
-        self.dropped = dropped
-        self.size = 0
+    def add(self, more: list[bytes]) -> None:
+        """To a log."""
+        values = self.values
+        if isinstance(values, tuple):
+            self.values = values = [*values]
+        values += more
+        self.size += sum(map(len, more))
+        self.trim()
 
-    def add(self, values: list[bytes]) -> None:
-        self.values += values
-        self.size += sum(map(len, values))
-        while self.values and (len(self.values) > _LONGEST_LOG or self.size > _LARGEST_LOG):
-            self.size -= len(self.values.pop(0))
+    def trim(self) -> None:
+        """What a log holds too much goes, the oldest first."""
+        if self.size <= _LARGEST_LOG and len(self.values) <= _LONGEST_LOG:
+            return
+        assert self.dropped is not None, "a log is trimmed"
+        values = [*self.values]
+        while values and (len(values) > _LONGEST_LOG or self.size > _LARGEST_LOG):
+            self.size -= len(values.pop(0))
             self.dropped += 1
+        self.values = values
 
 
 class MemoryStore:
@@ -45,7 +61,7 @@ class MemoryStore:
         self._most_bytes = most_bytes
         self._clock = clock
         # In the order of their last use.
-        self._entries: OrderedDict[str, tuple[float, bytes | _Log]] = OrderedDict()
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._logs: OrderedDict[str, None] = OrderedDict()
         # In the order in which they end; some are of entries that were replaced meanwhile.
         self._ends: list[tuple[float, str]] = []
@@ -56,14 +72,14 @@ class MemoryStore:
 
     async def get(self, key: str) -> bytes | None:
         """The value, if it is still there."""
-        value = self._find(key)
-        return None if isinstance(value, _Log) else value
+        found = self._find(key)
+        return None if found is None or found.dropped is not None else found.values[0]
 
     async def put(self, key: str, value: bytes, *, seconds: float) -> None:
         """Keep a value for so long from now."""
         now = self._expire()
         self._drop(key)
-        self._keep(key, value, now + seconds)
+        self._keep(key, _Entry(now + seconds, len(value), (value,)))
 
     async def delete(self, key: str) -> None:
         """Forget a value, or a log."""
@@ -72,24 +88,26 @@ class MemoryStore:
     async def append(self, key: str, values: list[bytes], *, after: int, seconds: float) -> None:
         """Add to a log."""
         now = self._expire()
-        entry = self._entries.get(key)
-        log = entry[1] if entry is not None else None
-        if entry is not None:
+        log = self._entries.get(key)
+        if log is not None:
             self._drop(key)
-        if not isinstance(log, _Log):
-            log = _Log(after)
-        log.add(values)
-        self._keep(key, log, now + seconds)
+        if log is None or log.dropped is None:
+            log = _Entry(now + seconds, sum(map(len, values)), tuple(values), after)
+            log.trim()
+        else:
+            log.add(values)
+            log.end = now + seconds
+        self._keep(key, log)
 
     async def after(self, key: str, position: int) -> list[bytes] | None:
         """What was added to a log behind this many values."""
         log = self._find(key)
-        if not isinstance(log, _Log):
+        if log is None or log.dropped is None:
             return None
         start = position - log.dropped
-        return None if start < 0 or start > len(log.values) else log.values[start:]
+        return None if start < 0 or start > len(log.values) else [*log.values[start:]]
 
-    def _find(self, key: str) -> bytes | _Log | None:
+    def _find(self, key: str) -> _Entry | None:
         self._expire()
         found = self._entries.get(key)
         if found is None:
@@ -97,19 +115,19 @@ class MemoryStore:
         self._entries.move_to_end(key)
         if key in self._logs:
             self._logs.move_to_end(key)
-        return found[1]
+        return found
 
-    def _keep(self, key: str, value: bytes | _Log, end: float) -> None:
-        self._entries[key] = (end, value)
-        if isinstance(value, _Log):
+    def _keep(self, key: str, entry: _Entry) -> None:
+        self._entries[key] = entry
+        if entry.dropped is not None:
             self._logs[key] = None
-        self._size += _size(value)
-        heapq.heappush(self._ends, (end, key))
+        self._size += entry.size
+        heapq.heappush(self._ends, (entry.end, key))
         while len(self._entries) > self._most or self._size > self._most_bytes:
             # What was sent can be lost rather than what is known.
             self._drop(next(iter(self._logs or self._entries)))
         if len(self._ends) > 2 * len(self._entries) + _SPARE:
-            self._ends = [(end, key) for key, (end, _) in self._entries.items()]
+            self._ends = [(entry.end, key) for key, entry in self._entries.items()]
             heapq.heapify(self._ends)
 
     def _expire(self) -> float:
@@ -117,7 +135,8 @@ class MemoryStore:
         now, ends = self._clock(), self._ends
         while ends and ends[0][0] <= now:
             end, key = heapq.heappop(ends)
-            if key in self._entries and self._entries[key][0] == end:
+            entry = self._entries.get(key)
+            if entry is not None and entry.end == end:
                 self._drop(key)
         return now
 
@@ -125,11 +144,7 @@ class MemoryStore:
         found = self._entries.pop(key, None)
         self._logs.pop(key, None)
         if found is not None:
-            self._size -= _size(found[1])
-
-
-def _size(value: bytes | _Log) -> int:
-    return value.size if isinstance(value, _Log) else len(value)
+            self._size -= found.size
 
 
 class MemoryBus:

@@ -14,15 +14,15 @@ from typing import Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from ..envelope import Decoded, Id, Message, decode
 from ..errors import HeaderMismatch
-from ..jsonrpc import Decoded, Id, Message, decode
 from ..protocol import calls as events
 from ..protocol.handshake import OPEN, Session
 from ..protocol.head import SESSION, Head
 from ..protocol.http import Refused, SessionMode, refused, status_of
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
-from .answering import Answering, now
+from .answering import Answering, finished, now
 from .connection import Array, counted
 from .driver import Driver
 from .line import Line
@@ -168,12 +168,21 @@ class Posting:
             self._check(call, live)
         reply = self._reply()
         self._start(call, live, head, reply)
-        if reply.over and (live is None or self._is_quick(reply, live)):
-            if reply.error is None and reply.final is not None and not reply.frames:
-                return Whole(200, reply.final)
-            stateless = not call.caller.revision.handshake
-            return now(self._answering.whole(reply, live, stateless=stateless))
-        if live is not None:
+        frame = reply.final
+        if frame is None or reply.error is not None or reply.frames or live is not None:
+            return self._outcome(call, live, reply)
+        return Whole(200, frame)
+
+    def _outcome(self, call: Running, live: Live | None, reply: Reply) -> Whole | Begun:
+        stateless = not call.caller.revision.handshake
+        if live is None:
+            if reply.over:
+                return finished(reply, stateless=stateless)
+        elif reply.over and self._is_quick(reply, live):
+            if reply.frames:
+                return now(self._answering.whole(reply, live, stateless=stateless))
+            return finished(reply, stateless=stateless)
+        else:
             live.calls += 1
         return Begun(call, live, reply)
 

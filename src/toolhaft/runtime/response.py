@@ -17,7 +17,7 @@ Receive: TypeAlias = Callable[[], Awaitable[Event]]
 Send: TypeAlias = Callable[[Event], Awaitable[None]]
 
 JSON: Final = (b"content-type", b"application/json")
-_JSON_ONLY: Final = (JSON,)
+JSON_ONLY: Final = (JSON,)
 
 
 class Whole(Struct, frozen=True, gc=False):
@@ -26,7 +26,7 @@ class Whole(Struct, frozen=True, gc=False):
     status: int
     body: bytes
     # Without its length.
-    headers: tuple[tuple[bytes, bytes], ...] = _JSON_ONLY
+    headers: tuple[tuple[bytes, bytes], ...] = JSON_ONLY
 
     @staticmethod
     def refusing(refused: Refused) -> "Whole":

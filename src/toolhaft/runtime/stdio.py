@@ -209,8 +209,10 @@ class Input:
         *,
         ended: Callable[[], None],
         patience: float = 1.0,
+        read: Callable[[int, int], bytes] = os.read,
     ) -> None:
         self.descriptor = descriptor
+        self._read = read
         _never_block(descriptor)
         self._framer = framer
         self._output = output
@@ -253,7 +255,7 @@ class Input:
             if self.at_end:
                 return
             try:
-                data = os.read(self.descriptor, self._chunk)
+                data = self._read(self.descriptor, self._chunk)
             except BlockingIOError:
                 return
             except OSError:

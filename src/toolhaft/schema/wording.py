@@ -56,6 +56,7 @@ def line(problem: Problem, where: str) -> str:
 
 
 def in_full(words: Words) -> str:
+    """Words that may have been left to be found."""
     return words if isinstance(words, str) else words()
 
 
@@ -93,6 +94,7 @@ def expected(kinds: Iterable[str | list[str]]) -> str:
 
 
 def wanted(kind: str | list[str], choices: list[Any]) -> str:
+    """What was asked for: one of a few values, or a kind of them."""
     return one_of(choices) or expected([kind])
 
 
@@ -128,6 +130,7 @@ def _differ_little(one: str, other: str) -> bool:
 
 
 def one_of(choices: list[Any]) -> str:
+    """That it must be one of these; nothing if there are none."""
     if len(choices) < 2:
         return f"must be {echo(choices[0])}" if choices else ""
     more = ", …" if len(choices) > _MOST_CHOICES else ""
@@ -135,6 +138,7 @@ def one_of(choices: list[Any]) -> str:
 
 
 def counted(number: float, thing: str) -> str:
+    """So many of a thing: `1 item`, `2 items`."""
     return f"{int(number)} {thing}" if number == 1 else f"{int(number)} {thing}s"
 
 

@@ -1,4 +1,15 @@
-"""For tests of servers: a client of every revision, assertions, and what else a test needs."""
+"""For tests of servers: a client of every revision, assertions, and what else a test needs.
+
+    from toolhaft.testing import Client
+
+    async def test_an_order() -> None:
+        async with Client(server, answers={"How many?": 3}) as client:
+            assert await client.call("order") == "3 ordered"
+
+`Client.stdio`, `Client.http` and `Client.asgi` test the same over other ways, `SyncClient` without
+`await`. For pytest there are the fixture `mcp_client`, which talks to what a fixture `server`
+returns, and the marker `eras`.
+"""
 
 from ..client.failures import BadAnswer, ClientRefused, NoAnswer, Refused, ServerGone
 from ..client.wire import Passed, Wire

@@ -47,8 +47,11 @@ Json: TypeAlias = dict[str, Any]
 class Client:
     """A client of one server, for as long as an `async with` block.
 
-    Without a revision it does what clients of both eras do: it asks which ones the server speaks,
-    and falls back to the handshake.
+    Args:
+        revision: which one it speaks. By default it does what clients of both eras do: it asks
+            which ones the server speaks, and falls back to the handshake.
+        options: `answers` to the server's questions, `timeout`, `on_progress` and more: see
+            `ClientOptions`.
     """
 
     # What is said to who uses it outside of its block.

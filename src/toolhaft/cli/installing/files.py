@@ -102,13 +102,17 @@ def remove(snapshot: Snapshot) -> None:
         raise Unclear(f"cannot be removed: {error.strerror or error}") from None
 
 
-def remove_folders(folders: list[str]) -> None:
-    """Remove folders that were made for a file, if nothing else has come into them."""
-    for folder in reversed(folders):
+def remove_folders(folders: list[str]) -> list[str]:
+    """Remove folders that were made for a file, the outermost first, if nothing else has come into
+    them; those that are left are named."""
+    left = list(folders)
+    while left:
         try:
-            os.rmdir(folder)
+            os.rmdir(left[-1])
         except OSError:
-            return  # somebody uses it now
+            break  # somebody uses it now
+        left.pop()
+    return left
 
 
 def backup_of(path: Path) -> Path:

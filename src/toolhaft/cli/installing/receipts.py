@@ -74,6 +74,14 @@ class Receipts:
         """Remember folders that were made for a file."""
         self._files[str(path)]["folders"] += folders
 
+    def hand_on(self, folders: list[str]) -> None:
+        """Folders that another file of ours is in go with that one."""
+        for folder in reversed(folders):
+            for path, file in self._files.items():
+                if Path(folder) in Path(path).parents:
+                    file["folders"].insert(0, folder)
+                    break
+
     def drop(self, path: Path, name: str) -> None:
         """Forget an entry, and the file with the last one."""
         file = self._files.get(str(path), {"entries": {}})

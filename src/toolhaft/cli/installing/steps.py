@@ -1,6 +1,7 @@
 """What is to be done for one client: worked out and checked first, then done."""
 
 import difflib
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -274,16 +275,18 @@ class Desk(Reader):
 
     def _undo(self, step: Step) -> None:
         path = step.path
+        left: list[str] = []
         if step.commands:
             for words in step.commands:
                 programs.run(words)
         elif step.after is None:
             files.remove(step.snapshot)
-            files.remove_folders(self.receipts.folders(path))
+            left = files.remove_folders(self.receipts.folders(path))
         else:
             files.write(step.snapshot, step.after)
         with self.receipts.changing():
             self.receipts.drop(path, step.name)
+            self.receipts.hand_on(left)
             if not self.receipts.names(path):
                 files.backup_of(path).unlink(missing_ok=True)
 
@@ -364,4 +367,32 @@ def _difference(before: str, after: str, step: Step) -> list[str]:
         n=0,  # what stands around it may be a secret
     )
     ended = "\n\\ No newline at end of file\n"
-    return [line if line.endswith(("\n", "\r")) else line + ended for line in lines]
+    shown = [line if line.endswith(("\n", "\r")) else line + ended for line in lines]
+    return _without_commas(shown)
+
+
+def _without_commas(lines: list[str]) -> list[str]:
+    """A line of a neighbour that only gets or loses a comma stays what it is, and may hold a
+    secret: so that is said of it, and it is not shown."""
+    shown: list[str] = []
+    hunk = 0
+    for line in lines:
+        if line.startswith("@@"):
+            hunk = len(shown)
+        same = [at for at in range(hunk + 1, len(shown)) if _differ_by_comma(shown[at], line)]
+        if same:
+            first = int(re.findall(r"\d+", shown[hunk])[0])
+            gets = "gets" if len(line) > len(shown[same[0]]) else "loses"
+            shown[same[0]] = f"~ line {first + same[0] - hunk - 1} stays, and {gets} a comma\n"
+        else:
+            shown.append(line)
+    return shown
+
+
+def _differ_by_comma(was: str, now: str) -> bool:
+    if not (was.startswith("-") and now.startswith("+") and was[1:].strip() and now[1:].strip()):
+        return False
+    short, long = sorted((was[1:], now[1:]), key=len)
+    differing = (at for at, letter in enumerate(short) if letter != long[at])
+    at = next(differing, len(short))
+    return long[at : at + 1] == "," and long[at + 1 :] == short[at:]

@@ -1,0 +1,170 @@
+"""What a bridge hands over: the descriptors of its client, and a journal for what is said on them.
+
+A bridge that copies makes each call pass two processes more than on stdio. With the descriptors the
+process is the only one on the way. Whether the bridge is still there tells the connection to it,
+on which nothing else is said; what it must know if this process ends, the journal.
+"""
+
+import array
+import asyncio
+import fcntl
+import logging
+import mmap
+import os
+import socket
+import stat
+import sys
+from typing import Final
+
+from toolhaft_bridge.journal import SIZE, Journal
+
+from ..protocol.framing import Framer
+from .stdio import Output
+
+log = logging.getLogger(__name__)
+
+# Input, output, journal, and the two ends of the outbox.
+_COUNT: Final = 5
+# As much as a pipe takes.
+_CHUNK: Final = 65536
+
+
+class Handed:
+    """The descriptors that came with the first line; closed with us, whoever uses them or not."""
+
+    def __init__(self) -> None:
+        self._descriptors: list[int] = []
+        self.journal: Journal | None = None
+
+    @property
+    def input(self) -> int:
+        """What the client says."""
+        return self._descriptors[0]
+
+    @property
+    def output(self) -> int:
+        """What it hears."""
+        return self._descriptors[1]
+
+    @property
+    def outbox(self) -> tuple[int, int]:
+        """Both ends of a pipe, of which the bridge has the first, too."""
+        return self._descriptors[3], self._descriptors[4]
+
+    async def receive(
+        self, loop: asyncio.AbstractEventLoop, wire: socket.socket, size: int
+    ) -> bytes:
+        """What comes on the wire, without the descriptors that come with it, which are kept."""
+        if sys.platform != "linux":
+            return await loop.sock_recv(wire, size)
+        room = socket.CMSG_LEN(_COUNT * 4)
+        while True:
+            try:
+                data, control, _, _ = wire.recvmsg(size, room, socket.MSG_CMSG_CLOEXEC)
+            except BlockingIOError:
+                await _readable(loop, wire)
+                continue
+            for level, kind, rights in control:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    found = array.array("i", rights[: len(rights) // 4 * 4])
+                    self._descriptors.extend(found)
+            if len(self._descriptors) > _COUNT:
+                raise ConnectionAbortedError("somebody sends more descriptors than there are uses")
+            return data
+
+    def take(self) -> bool:
+        """Can the client be spoken to on these? If not, it will be on the wire."""
+        if len(self._descriptors) != _COUNT or sys.platform != "linux":
+            return False
+        try:
+            *pipes, memory, outbox, into = self._descriptors
+            if not all(_is_pipe(each) for each in (*pipes, outbox, into)):
+                return False
+            for each in (outbox, into):
+                os.set_blocking(each, False)
+            # Who made it smaller afterwards would end this process.
+            fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+            if os.fstat(memory).st_size < SIZE:
+                return False
+            self.journal = Journal(mmap.mmap(memory, SIZE))
+        except (OSError, ValueError) as error:
+            log.debug("what a bridge has handed over cannot be used: %s", error)
+        return self.journal is not None
+
+    def close(self) -> None:
+        """Let go of all of them."""
+        if self.journal is not None:
+            self.journal.close()
+            self.journal = None
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._descriptors.clear()
+
+    def disown(self) -> None:
+        """In a process that was forked off: they are the parent's."""
+        if self.journal is not None:
+            self.journal.disown()
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in self._descriptors:
+            os.dup2(null, descriptor, inheritable=False)
+        os.close(null)
+
+
+def _is_pipe(descriptor: int) -> bool:
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+async def _readable(loop: asyncio.AbstractEventLoop, wire: socket.socket) -> None:
+    ready: asyncio.Future[None] = loop.create_future()
+
+    def tell() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(wire, tell)
+    try:
+        await ready
+    finally:
+        loop.remove_reader(wire)
+
+
+class NotedOutput(Output):
+    """Writes frames so that the bridge knows of each byte whether it was written."""
+
+    def __init__(self, handed: Handed, framer: Framer, high: int, journal: Journal) -> None:
+        super().__init__(handed.output, framer, high)
+        self._journal = journal
+        self._outbox, self._into = handed.outbox
+        # How much is in the outbox.
+        self._waiting = 0
+
+    def _write(self, data: bytes | memoryview, end: bytes = b"") -> None:
+        rest = b"".join((data, end)) if end else data
+        if len(rest) > _CHUNK:
+            rest = memoryview(rest)
+        try:
+            while (rest or self._waiting) and self._descriptor >= 0:
+                if not self._waiting:
+                    count = self._waiting = os.write(self._into, rest)
+                    self._journal.wrote(bytes(rest if count == len(rest) else rest[:count]))
+                    rest = rest[count:]
+                sent = self._deliver()
+                self._waiting -= sent
+                self.taken += sent
+        except BlockingIOError:
+            self.left = memoryview(rest)
+            if not self._watched:
+                self._watched = True
+                self._loop.call_soon_threadsafe(self._watch)
+            return
+        except OSError:
+            # Nobody reads any more. The bridge sees that, and its end is the end of this.
+            self._waiting = 0
+            self.taken += len(rest)
+        self.left = None
+
+    def _deliver(self) -> int:
+        if sys.platform != "linux":
+            raise OSError("there is no splice here")
+        return os.splice(self._outbox, self._descriptor, self._waiting, flags=os.SPLICE_F_NONBLOCK)

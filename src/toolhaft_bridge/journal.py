@@ -1,0 +1,339 @@
+"""A ledger in memory that a bridge shares with its process, so that it outlives the process.
+
+A process that was handed the client's descriptors talks to the client itself, and the bridge sees
+none of it. When the process ends, be it by SIGKILL, the bridge has to know what it would know if it
+had copied. So the process keeps the ledger here, and the bridge reads it afterwards:
+
+    a word      where the records end, and whether what lies in the inbox is done with
+    an inbox    what was read from the client last: the system itself writes it here, so that there
+                is no moment in which it is neither in the pipe nor known to the bridge. A call that
+                is answered before the next word of the client needs no record at all
+    two halves  records, one per line; a half begins with everything, and changes follow. When it is
+                full, everything is written to the other half
+
+Storing the word is what makes a change: records behind its end do not count.
+
+What the process answers goes through an outbox, a pipe of which the bridge has the other end: it is
+written there, noted here, and then moved to the client by the system, which does it as a whole.
+What is in the outbox when the process has ended is for the bridge to deliver, noted or not. So
+whenever a process is killed, a request gets its answer or an error, and never both.
+"""
+
+import os
+import sys
+from _thread import allocate_lock
+
+from .ledger import EDGE, LONGEST, START, Ledger
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a bridge needs none of it, and it takes a while to load
+    from collections.abc import Callable, Iterator
+    from mmap import mmap
+    from typing import ClassVar
+
+_PAGE = 4096
+_INBOX = _PAGE
+_CHUNK = 65536
+_INBOX_SIZE = LONGEST + _CHUNK
+_HALVES = _INBOX + _INBOX_SIZE
+# Pages that nobody has written to take no memory.
+_HALF = 8 * 1024 * 1024
+SIZE = _HALVES + 2 * _HALF
+# So much is added to a half before everything is written anew.
+_GROWTH = 1024 * 1024
+# Memory of a half that was left is given back if it is more than this.
+_LARGE = 256 * 1024
+_MADV_REMOVE = 9
+_CALL = b'"method":"tools/call"'
+_RESULT = b'"result":'
+# In the word: what lies in the inbox is answered, or told by the records.
+_TOLD = 1 << 62
+
+
+def blank() -> int:
+    """A descriptor of memory for a journal.
+
+    Raises:
+        OSError: there is none.
+    """
+    if sys.platform != "linux" or not hasattr(os, "memfd_create"):
+        raise OSError("there is no memory without a name here")
+    descriptor = os.memfd_create("toolhaft-journal", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, SIZE)
+    return descriptor
+
+
+class Journal(Ledger):
+    """Kept by a process, of one client. Safe to use from any thread."""
+
+    def __init__(self, memory: "mmap") -> None:
+        super().__init__()
+        self._memory = memory
+        whole = self._whole = memoryview(memory)
+        self._word = whole[:8].cast("Q")
+        self._inbox = (whole[_INBOX : _INBOX + _CHUNK],)
+        # How much lies there.
+        self._count = 0
+        # The last that was read of it, while it is neither answered nor told.
+        self._untold = b""
+        self._lock = allocate_lock()
+        self._is_open = True
+        self._half = 0
+        self._end = _HALVES
+        self._full = _HALVES + _GROWTH
+        self._records: list[bytes] = []
+        # Has something changed that is told only when everything is?
+        self._is_stale = False
+        # Do the records say that half an answer has been written?
+        self._is_cut = False
+        # Has a session begun, or is none needed, and is no line unended?
+        self._is_quiet = False
+
+    def read(self, descriptor: int, _size: int) -> bytes:
+        """The same as `os.read`, and noted."""
+        with self._lock:
+            behind = 0
+            if self._untold:
+                if self._untold[-1:] != b"\n" and self._count < LONGEST:
+                    behind = self._count  # a long line stays in one piece
+                else:
+                    self._tell()
+            room = self._inbox
+            if behind:
+                room = (self._whole[_INBOX + behind : _INBOX + behind + _CHUNK],)
+            else:
+                self._memory[_INBOX : _INBOX + self._count] = bytes(self._count)
+                self._count = 0
+                self._word[0] = self._end
+            try:
+                count = os.readv(descriptor, room)
+            except BlockingIOError:
+                raise
+            except OSError:
+                count = 0  # as good as the end
+            if count:
+                self._count = end = behind + count
+                data = self._untold = self._memory[_INBOX + behind : _INBOX + end]
+                return data
+            self._tell()
+            self.end()
+            self._records.append(b".\n")
+            self._commit()
+        return b""
+
+    def wrote(self, data: bytes) -> None:
+        """This is on its way to the client."""
+        with self._lock:
+            untold = self._untold
+            if untold and self._is_quiet and len(untold) == self._count:
+                # One call of a tool, and its one answer? That is what is said most of the time.
+                # Both begin with the id.
+                end = data.find(b",", len(START)) + 1
+                if (
+                    untold.startswith(data[:end] + _CALL)
+                    and data.startswith(_RESULT, end)
+                    and untold.find(b"\n") == len(untold) - 1
+                    and data.find(b"\n") == len(data) - 1
+                ):
+                    self._untold = b""
+                    self._word[0] = self._end | _TOLD
+                    return
+            if self._is_open:
+                self._tell()
+                self.came(data)
+                if self._is_cut or self.in_answer:
+                    self._is_cut = self.in_answer
+                    self._records.append(b"<%b\n" % self._head)
+                self._commit()
+
+    def _tell(self) -> None:
+        """Let the records tell what the inbox does."""
+        if self._untold:
+            self._untold = b""
+            if not self._is_long_call():
+                self.sent(self._memory[_INBOX : _INBOX + self._count])
+            self._commit()
+
+    def _is_long_call(self) -> bool:
+        """Is it one call of a tool, and so long that it should not be copied? Then it is open."""
+        end = _INBOX + self._count
+        if self._count <= _CHUNK or not self._is_quiet:
+            return False
+        head = self._memory[_INBOX : _INBOX + EDGE]
+        id_, mark, _ = head[len(START) :].partition(b"," + _CALL)
+        if not head.startswith(START) or not mark or not id_.isdigit() or id_[:1] == b"0":
+            return False
+        if self._memory.find(b"\n", _INBOX, end) != end - 1:
+            return False
+        self._opened(id_)
+        return True
+
+    def close(self) -> None:
+        """Note nothing more."""
+        with self._lock:
+            if self._is_open:
+                self._tell()
+            self._is_open, self._untold = False, b""
+            self._word.release()
+            self._inbox[0].release()
+            self._whole.release()
+            self._memory.close()
+
+    def disown(self) -> None:
+        """In a process that was forked off: the journal is the parent's."""
+        self._lock = allocate_lock()  # which another thread of the parent may have held
+        self._is_open, self._untold = False, b""
+
+    # What changes the books
+
+    def _opened(self, id_: bytes) -> None:
+        self.open[id_] = self.open.get(id_, 0) + 1
+        self._records.append(b"+%b\n" % id_)
+
+    def _close(self, id_: bytes) -> None:
+        super()._close(id_)
+        self._records.append(b"-%b\n" % id_)
+
+    def _keep(self, part: bytes) -> None:
+        was_kept = self.unended is not None
+        super()._keep(part)
+        if part and was_kept:
+            self._records.append(b"^\n" if self.unended is None else b"~%b\n" % part)
+
+    def _begin_line(self) -> None:
+        super()._begin_line()
+        self._records.append(b"!\n")
+
+    def _sent_unusual(self, line: bytes) -> None:
+        super()._sent_unusual(line)
+        self._is_stale = True
+
+    def _greeted(self, id_: bytes, line: bytes) -> None:
+        super()._greeted(id_, line)
+        self._is_stale = True
+
+    # Writing it down
+
+    def _commit(self) -> None:
+        records = b"".join(self._records)
+        self._records.clear()
+        left = None
+        if self._is_stale or self._end + len(records) > self._full:
+            left = self._turn()
+        else:
+            end = self._end + len(records)
+            self._memory[self._end : end] = records
+            self._end = end
+        self._word[0] = self._end | _TOLD
+        self._is_quiet = self._is_quick and not (self.unended or self._head or self._is_cut)
+        if left is not None and left[1] > _LARGE:
+            self._memory.madvise(_MADV_REMOVE, *left)
+
+    def _turn(self) -> tuple[int, int]:
+        """Write everything to the other half. What was left: where it begins, and how long it is,
+        in whole pages."""
+        before = _HALVES + self._half * _HALF
+        left = before, (self._end - before + _PAGE - 1) // _PAGE * _PAGE
+        everything = b"\n".join([*self._everything(), b""])
+        if len(everything) > _HALF - _GROWTH:
+            self.opaque = True
+            everything = b"?\n"
+        self._half = 1 - self._half
+        start = _HALVES + self._half * _HALF
+        self._end = start + len(everything)
+        self._full = self._end + _GROWTH
+        self._memory[start : self._end] = everything
+        self._is_stale = False
+        return left
+
+    def _everything(self) -> "Iterator[bytes]":
+        if self.opaque:
+            yield b"?"
+        for request in (self.initialize, self._level, *self._subscriptions.values()):
+            if request is not None:
+                yield b"=" + request[1]
+                yield b"-" + request[0]
+        if self.greeting is not None:
+            yield b"&" + self.greeting
+        if self.initialized is not None:
+            yield b"=" + self.initialized
+        for id_, count in self.open.items():
+            yield from [b"+" + id_] * count
+        yield b"^" if self.unended is None else b"~" + self.unended
+        yield b"<" + self._head
+        if self.ended:
+            yield b"."
+
+
+class _Restored(Ledger):
+    """What a journal tells."""
+
+    def take(self, record: bytes) -> None:
+        """Change the books as a record says."""
+        change = self._KINDS.get(record[:1])
+        if change is not None:
+            change(self, record[1:])
+
+    def settle(self) -> None:
+        """All records were taken: go on as if the bytes had been seen."""
+        self._began = True
+        self._is_quick = not self.opaque and (self.initialize is None or self.greeting is not None)
+
+    def _grown(self, part: bytes) -> None:
+        if self.unended is not None:
+            self.unended += part
+
+    def _too_long(self, _: bytes) -> None:
+        self.unended = None
+
+    def _new_line(self, _: bytes) -> None:
+        self._begin_line()
+
+    def _half_answered(self, head: bytes) -> None:
+        self._head, self.in_answer = head, bool(head)
+
+    def _said_all(self, _: bytes) -> None:
+        self.ended = True
+
+    def _unknown(self, _: bytes) -> None:
+        self.opaque = True
+
+    _KINDS: "ClassVar[dict[bytes, Callable[[_Restored, bytes], None]]]" = {  # noqa: RUF012
+        b"+": Ledger._opened,
+        b"-": Ledger._close,
+        b"=": Ledger._sent_unusual,
+        b"&": Ledger._came_line,
+        b"~": _grown,
+        b"^": _too_long,
+        b"!": _new_line,
+        b"<": _half_answered,
+        b".": _said_all,
+        b"?": _unknown,
+    }
+
+
+def restored(descriptor: int) -> Ledger:
+    """The ledger of a process that has ended."""
+    ledger = _Restored()
+    word = int.from_bytes(os.pread(descriptor, 8, 0), sys.byteorder)
+    end = word & ~_TOLD
+    start = _HALVES if end < _HALVES + _HALF else _HALVES + _HALF
+    records = os.pread(descriptor, max(0, end - start), start).split(b"\n")[:-1]
+    for record in records:
+        ledger.take(record)
+    if records:
+        ledger.settle()
+    if not word & _TOLD and (inbox := _inbox(descriptor)):
+        ledger.sent(inbox)
+    return ledger
+
+
+def _inbox(descriptor: int) -> bytes:
+    """What lies in the inbox; behind it there is nothing but zeros."""
+    found = part = b""
+    while len(found) < _INBOX_SIZE and len(part) % _CHUNK == 0:
+        part = os.pread(descriptor, _CHUNK, _INBOX + len(found)).rstrip(b"\0")
+        if not part:
+            break
+        found += part
+    return found
