@@ -10,49 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct
 
-# What the library itself needs is known from here, too.
-from .envelope import (
-    Decoded as Decoded,
-)
-from .envelope import (
-    Fault as Fault,
-)
-from .envelope import (
-    Id as Id,
-)
-from .envelope import (
-    Message as Message,
-)
-from .envelope import (
-    decode as decode,
-)
-from .envelope import (
-    decode_part as decode_part,
-)
-from .envelope import (
-    encode as encode,
-)
-from .envelope import (
-    failure as failure,
-)
-from .envelope import (
-    is_notification as is_notification,
-)
-from .envelope import (
-    is_null as is_null,
-)
-from .envelope import (
-    notification as notification,
-)
-from .envelope import (
-    request as request,
-)
-from .envelope import (
-    response as response,
-)
-from .envelope import (
-    salvage_id as salvage_id,
-)
+from .envelope import Decoded, Fault, Id, decode, decode_part, encode, response
 from .errors import InvalidRequest
 
 # What there is for others; the rest may change.

@@ -144,11 +144,12 @@ class Bridge:
         if process not in ready:
             self._nobody_reads = True
             return
-        self._ledger = restored(journal)
+        self._ledger = ledger = restored(journal)
         self._client_ended = self._ledger.ended
         try:
             while left := os.read(self._outbox, _CHUNK):
-                self._ledger.came(left)
+                if not ledger.knows_outbox:
+                    ledger.came(left)
                 self._say(left)
         except BlockingIOError:
             pass  # that was all

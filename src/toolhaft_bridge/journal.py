@@ -15,8 +15,9 @@ Storing the word is what makes a change: records behind its end do not count.
 
 What the process answers goes through an outbox, a pipe of which the bridge has the other end: it is
 written there, noted here, and then moved to the client by the system, which does it as a whole.
-What is in the outbox when the process has ended is for the bridge to deliver, noted or not. So
-whenever a process is killed, a request gets its answer or an error, and never both.
+What is in the outbox when the process has ended is for the bridge to deliver. The word says whether
+it is noted already, for it must be counted, and must not be counted twice. So whenever a process is
+killed, a request gets its answer or an error, and never both.
 """
 
 import os
@@ -48,6 +49,8 @@ _CALL = b'"method":"tools/call"'
 _RESULT = b'"result":'
 # In the word: what lies in the inbox is answered, or told by the records.
 _TOLD = 1 << 62
+# In the word: what is in the outbox, if there is something, is not in the records yet.
+_UNNOTED = 1 << 61
 
 
 def blank() -> int:
@@ -84,6 +87,8 @@ class Journal(Ledger):
         self._records: list[bytes] = []
         # Has something changed that is told only when everything is?
         self._is_stale = False
+        # Is something in the outbox that the records do not tell yet? Part of the word.
+        self._unnoted = 0
         # Do the records say that half an answer has been written?
         self._is_cut = False
         # Has a session begun, or is none needed, and is no line unended?
@@ -104,7 +109,7 @@ class Journal(Ledger):
             else:
                 self._memory[_INBOX : _INBOX + self._count] = bytes(self._count)
                 self._count = 0
-                self._word[0] = self._end
+                self._word[0] = self._end | self._unnoted
             try:
                 count = os.readv(descriptor, room)
             except BlockingIOError:
@@ -121,30 +126,48 @@ class Journal(Ledger):
             self._commit()
         return b""
 
+    def write(self, descriptor: int, data: "bytes | memoryview") -> int:
+        """The same as `os.write` into the outbox, which is empty, and noted.
+
+        Raises:
+            BlockingIOError: it takes nothing.
+        """
+        with self._lock:
+            if self._is_open:
+                self._unnoted = _UNNOTED
+                self._word[0] |= _UNNOTED
+            count = os.write(descriptor, data)
+            self._wrote(bytes(data if count == len(data) else data[:count]))
+        return count
+
     def wrote(self, data: bytes) -> None:
         """This is on its way to the client."""
         with self._lock:
-            untold = self._untold
-            if untold and self._is_quiet and len(untold) == self._count:
-                # One call of a tool, and its one answer? That is what is said most of the time.
-                # Both begin with the id.
-                end = data.find(b",", len(START)) + 1
-                if (
-                    untold.startswith(data[:end] + _CALL)
-                    and data.startswith(_RESULT, end)
-                    and untold.find(b"\n") == len(untold) - 1
-                    and data.find(b"\n") == len(data) - 1
-                ):
-                    self._untold = b""
-                    self._word[0] = self._end | _TOLD
-                    return
-            if self._is_open:
-                self._tell()
-                self.came(data)
-                if self._is_cut or self.in_answer:
-                    self._is_cut = self.in_answer
-                    self._records.append(b"<%b\n" % self._head)
-                self._commit()
+            self._wrote(data)
+
+    def _wrote(self, data: bytes) -> None:
+        untold = self._untold
+        if untold and self._is_quiet and len(untold) == self._count:
+            # One call of a tool, and its one answer? That is what is said most of the time.
+            # Both begin with the id.
+            end = data.find(b",", len(START)) + 1
+            if (
+                untold.startswith(data[:end] + _CALL)
+                and data.startswith(_RESULT, end)
+                and untold.find(b"\n") == len(untold) - 1
+                and data.find(b"\n") == len(data) - 1
+            ):
+                self._untold, self._unnoted = b"", 0
+                self._word[0] = self._end | _TOLD
+                return
+        if self._is_open:
+            self._tell()
+            self.came(data)
+            if self._is_cut or self.in_answer:
+                self._is_cut = self.in_answer
+                self._records.append(b"<%b\n" % self._head)
+            self._unnoted = 0
+            self._commit()
 
     def _tell(self) -> None:
         """Let the records tell what the inbox does."""
@@ -186,6 +209,10 @@ class Journal(Ledger):
 
     # What changes the books
 
+    def _begin(self, data: bytes) -> None:
+        super()._begin(data)
+        self._is_stale = self._is_stale or self.opaque
+
     def _opened(self, id_: bytes) -> None:
         self.open[id_] = self.open.get(id_, 0) + 1
         self._records.append(b"+%b\n" % id_)
@@ -205,8 +232,9 @@ class Journal(Ledger):
         self._records.append(b"!\n")
 
     def _sent_unusual(self, line: bytes) -> None:
+        told = len(self._records)
         super()._sent_unusual(line)
-        self._is_stale = True
+        self._records[told:] = [b"=%b\n" % line]  # from which all the rest follows
 
     def _greeted(self, id_: bytes, line: bytes) -> None:
         super()._greeted(id_, line)
@@ -224,7 +252,7 @@ class Journal(Ledger):
             end = self._end + len(records)
             self._memory[self._end : end] = records
             self._end = end
-        self._word[0] = self._end | _TOLD
+        self._word[0] = self._end | _TOLD | self._unnoted
         self._is_quiet = self._is_quick and not (self.unended or self._head or self._is_cut)
         if left is not None and left[1] > _LARGE:
             self._memory.madvise(_MADV_REMOVE, *left)
@@ -265,8 +293,11 @@ class Journal(Ledger):
             yield b"."
 
 
-class _Restored(Ledger):
+class Restored(Ledger):
     """What a journal tells."""
+
+    # Has it counted what is in the outbox?
+    knows_outbox = True
 
     def take(self, record: bytes) -> None:
         """Change the books as a record says."""
@@ -298,7 +329,7 @@ class _Restored(Ledger):
     def _unknown(self, _: bytes) -> None:
         self.opaque = True
 
-    _KINDS: "ClassVar[dict[bytes, Callable[[_Restored, bytes], None]]]" = {  # noqa: RUF012
+    _KINDS: "ClassVar[dict[bytes, Callable[[Restored, bytes], None]]]" = {  # noqa: RUF012
         b"+": Ledger._opened,
         b"-": Ledger._close,
         b"=": Ledger._sent_unusual,
@@ -312,11 +343,12 @@ class _Restored(Ledger):
     }
 
 
-def restored(descriptor: int) -> Ledger:
+def restored(descriptor: int) -> "Restored":
     """The ledger of a process that has ended."""
-    ledger = _Restored()
+    ledger = Restored()
     word = int.from_bytes(os.pread(descriptor, 8, 0), sys.byteorder)
-    end = word & ~_TOLD
+    end = word & ~(_TOLD | _UNNOTED)
+    ledger.knows_outbox = not word & _UNNOTED
     start = _HALVES if end < _HALVES + _HALF else _HALVES + _HALF
     records = os.pread(descriptor, max(0, end - start), start).split(b"\n")[:-1]
     for record in records:

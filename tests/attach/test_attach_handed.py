@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from tests.attach.conftest import Dial, Start
 from tests.attach.living import BRIDGE, SERVE, STAY
-from tests.runtime.process import PATIENCE, Process, line, request, text_of, tool_call
+from tests.runtime.process import HANDSHAKE, PATIENCE, Process, line, request, text_of, tool_call
 
 from toolhaft import Server
 from toolhaft_bridge.journal import SIZE, blank
@@ -211,7 +211,9 @@ def test_what_is_offered_is_taken(descriptors: list[int], places: Path) -> None:
     assert len(held("self")) == before
 
 
-@pytest.mark.parametrize("what", ["four", "a file", "no memory", "little memory", "six"])
+@pytest.mark.parametrize(
+    "what", ["four", "a file", "no memory", "little memory", "six", "two outboxes"]
+)
 def test_what_cannot_be_used_is_let_go(descriptors: list[int], places: Path, what: str) -> None:
     server = Server("notes")
     before = len(held("self"))
@@ -226,6 +228,8 @@ def test_what_cannot_be_used_is_let_go(descriptors: list[int], places: Path, wha
             given[2] = file.fileno()
         elif what == "six":
             given.append(file.fileno())
+        elif what == "two outboxes":
+            given[3] = given[0]
         else:
             os.ftruncate(given[2], 4096)
         wire, welcome = offer(attached.socket, given)
@@ -332,3 +336,54 @@ def test_a_call_that_was_read_is_known_though_nothing_was_done_with_it(
     client.ends()
 
     assert [each["id"] for each in client.left()] == [1, 2]
+
+
+def test_what_waits_in_the_outbox_is_not_counted_twice(program: Start, bridge: Start) -> None:
+    """Of a client that reads late, the end of one answer and the start of the next wait there."""
+    living = program("""
+        @server.tool
+        async def long() -> str:
+            return "x" * 7000
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes", "--wait=0", reading=False, opened=False)
+    client.send(*HANDSHAKE, *(tool_call(number, "long") for number in range(1, 61)))
+    assert client._popen.stdout is not None
+    output = client._popen.stdout.fileno()
+    heard = b""
+    for _ in range(3):  # so that what was held back is gathered, and written as one
+        time.sleep(0.2)
+        heard += os.read(output, 20_000)
+    time.sleep(0.2)
+    living.signal(signal.SIGKILL)
+    while more := os.read(output, 65536):
+        heard += more
+    client.ends()
+    answered = [json.loads(each)["id"] for each in heard.split(b"\n") if each.endswith(b"}")]
+
+    assert sorted(answered[1:]) == list(range(1, 61))
+
+
+def test_a_client_that_has_said_all_may_read_late(program: Start, bridge: Start) -> None:
+    program("""
+        @server.tool
+        async def long() -> str:
+            return "x" * 20000
+
+        server.attach()
+        stay()
+    """)
+    client = bridge("notes", reading=False, opened=False)
+    client.send(*HANDSHAKE, *(tool_call(number, "long") for number in range(1, 41)))
+    assert client._popen.stdin is not None
+    assert client._popen.stdout is not None
+    client._popen.stdin.close()
+    time.sleep(1)  # more than the process would wait for whoever is gone
+    heard = b""
+    while more := os.read(client._popen.stdout.fileno(), 65536):
+        heard += more
+
+    assert client.ends() == 0
+    assert sum(b'"result"' in each for each in heard.splitlines()) == 41

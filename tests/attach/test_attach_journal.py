@@ -219,3 +219,31 @@ def test_after_its_end_nothing_is_noted(kept: Kept) -> None:
 
     assert list(restored(kept.memory).open) == [b"1"]
     kept.journal = Journal(mmap.mmap(kept.memory, SIZE))
+
+
+def test_it_is_known_whether_the_outbox_is_noted(kept: Kept) -> None:
+    for number in (1, 2):
+        kept.sent(message(id=number, method="tools/call"))
+    outbox, into = os.pipe()
+    seen: list[bool] = []
+    was_written = journals.os.write
+
+    def write(descriptor: int, data: bytes) -> int:
+        count = was_written(descriptor, data)
+        seen.append(restored(kept.memory).knows_outbox)  # as if it were killed here
+        return count
+
+    first, second = message(id=1, result={}), message(id=2, result={})
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(journals.os, "write", write)
+            kept.journal.write(into, first + second[:-5])
+    finally:
+        os.close(outbox)
+        os.close(into)
+    ledger = restored(kept.memory)
+
+    assert seen == [False]
+    assert ledger.knows_outbox
+    assert list(ledger.open) == [b"2"]
+    assert ledger.in_answer

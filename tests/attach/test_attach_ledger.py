@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from toolhaft.envelope import failure
 from toolhaft.errors import InternalError
-from toolhaft.jsonrpc import failure
 from toolhaft_bridge.ledger import Ledger
 
 IDS = st.one_of(

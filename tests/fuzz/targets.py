@@ -10,9 +10,9 @@ from tests.fuzz.engine import Target
 from tests.fuzz.frames import check_event
 
 from toolhaft import cipher
+from toolhaft.envelope import decode
 from toolhaft.errors import InvalidParams, McpError, ToolError
 from toolhaft.features.signature import BadArguments, Signature
-from toolhaft.jsonrpc import decode
 from toolhaft.protocol.calls import Answer, Batch, Call, Cancel, Notice, Reply
 from toolhaft.protocol.framing import Framer, TooLong
 from toolhaft.protocol.handshake import Session

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fuzz.targets import check_refusal
 
+from toolhaft.envelope import decode
 from toolhaft.errors import HeaderMismatch
-from toolhaft.jsonrpc import decode
 from toolhaft.protocol.calls import Answer, Batch, Call, Cancel, Notice, Reply
 from toolhaft.protocol.handshake import Session
 from toolhaft.protocol.head import Fields, Head, compare, decoded

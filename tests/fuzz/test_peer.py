@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from tests.fuzz.frames import CORPUS, FRAMES, STATELESS, check_event, new_peer
 
+from toolhaft.envelope import Message, decode, salvage_id
 from toolhaft.errors import McpError
 from toolhaft.features.signature import BadArguments, Signature
-from toolhaft.jsonrpc import Message, decode, salvage_id
 from toolhaft.protocol.calls import Call
 from toolhaft.protocol.framing import Frame, Framer, TooLong
 from toolhaft.protocol.peer import Peer

@@ -5,9 +5,11 @@ import threading
 from typing import Any
 
 import pytest
+from tests.asking import NEW, OLD
 from tests.http.asgi import ACCEPT, SessionClient, StatelessClient, encoded, mirrored, request
 
 from toolhaft import Context, Limits, Server
+from toolhaft.testing import Client
 
 
 def new_server(**limits: Any) -> Server:
@@ -103,7 +105,8 @@ async def test_a_call_that_takes_long_is_not_taken_for_a_client_that_does_not_se
         await asyncio.sleep(0.1)
         return "done"
 
-    assert (await StatelessClient(server.asgi()).tool("slow")).text == "done"
+    async with Client.asgi(server.asgi(), revision=NEW) as client:
+        assert await client.call("slow") == "done"
 
 
 async def test_a_guard_that_takes_long_is_not_taken_for_a_client_that_does_not_send() -> None:
@@ -111,9 +114,9 @@ async def test_a_guard_that_takes_long_is_not_taken_for_a_client_that_does_not_s
         await asyncio.sleep(0.1)
         return "ann"
 
-    client = StatelessClient(new_server(stall_seconds=0.01).asgi(guard=guard))
-
-    assert (await client.tool("echo", text="x")).text == "x"
+    app = new_server(stall_seconds=0.01).asgi(guard=guard)
+    async with Client.asgi(app, revision=NEW) as client:
+        assert await client.call("echo", text="x") == "x"
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "gzip, identity", "x"])
@@ -194,13 +197,14 @@ async def test_one_call_too_many_of_all_is_503() -> None:
 
 async def test_there_is_room_again_when_calls_are_over() -> None:
     server = new_server(all_calls=1)
-    waiting, client = Waiting(server), StatelessClient(server.asgi())
-    exchange = client.start_tool("waits")
-    await waiting.begun(1)
-    waiting.go.set()
-    await exchange.answer()
+    waiting = Waiting(server)
+    async with Client.asgi(server.asgi(), revision=NEW) as client:
+        call = asyncio.create_task(client.call("waits"))
+        await waiting.begun(1)
+        waiting.go.set()
+        await call
 
-    assert (await client.tool("echo", text="x")).text == "x"
+        assert await client.call("echo", text="x") == "x"
 
 
 async def test_one_call_too_many_of_a_session_is_503_and_others_go_on() -> None:
@@ -424,12 +428,9 @@ def breaking(kind: type[BaseException]) -> Server:
 async def test_a_tool_that_breaks_is_answered_and_the_service_lives(
     kind: type[BaseException], tool: str
 ) -> None:
-    client = StatelessClient(breaking(kind).asgi())
-    answer = await client.tool(tool, id=5)
-
-    assert (answer.status, answer.json["id"]) == (200, 5)
-    assert answer.json["result"]["isError"] is True
-    assert (await client.tool("echo", text="x")).text == "x"
+    async with Client.asgi(breaking(kind).asgi(), revision=NEW) as client:
+        assert (await client.call_raw(tool)).is_error
+        assert await client.call("echo", text="x") == "x"
 
 
 @pytest.mark.parametrize("kind", BREAKS)
@@ -437,24 +438,28 @@ async def test_a_tool_that_breaks_is_answered_and_the_service_lives(
 async def test_a_tool_that_breaks_leaves_its_session_and_others_alive(
     kind: type[BaseException], tool: str
 ) -> None:
-    client = SessionClient(breaking(kind).asgi())
-    await client.shake()
-    other = SessionClient(client.app)
-    await other.shake()
-    answer = await client.tool(tool, id=5)
+    app = breaking(kind).asgi()
+    async with (
+        Client.asgi(app, revision=OLD) as client,
+        Client.asgi(app, revision=OLD, lifespan=False) as other,
+    ):
+        session = client.session_id
+        assert (await client.call_raw(tool)).is_error
+        for each in (client, other):
+            assert await each.call("echo", text="x") == "x"
 
-    assert answer.json["result"]["isError"] is True
-    for each in (client, other):
-        assert (await each.tool("echo", text="x")).text == "x"
+        assert client.session_id == session != other.session_id
 
 
 @pytest.mark.parametrize("kind", BREAKS)
 async def test_a_tool_that_breaks_within_its_stream_ends_it(kind: type[BaseException]) -> None:
-    client = StatelessClient(breaking(kind).asgi())
-    answer = await client.tool("streaming", id=5, meta={"progressToken": 1})
+    told: list[float] = []
+    async with Client.asgi(
+        breaking(kind).asgi(), revision=NEW, on_progress=lambda done, *_: told.append(done)
+    ) as client:
+        assert (await client.call_raw("streaming")).is_error
 
-    assert answer.messages[-1]["id"] == 5
-    assert answer.messages[-1]["result"]["isError"] is True
+    assert told == [1]
 
 
 async def test_a_tool_that_breaks_tells_nothing_of_how() -> None:
@@ -464,9 +469,10 @@ async def test_a_tool_that_breaks_tells_nothing_of_how() -> None:
     async def leaks() -> str:
         raise KeyError("secret detail")
 
-    answer = await StatelessClient(server.asgi()).tool("leaks")
+    async with Client.asgi(server.asgi(), revision=NEW) as client:
+        assert (await client.call_raw("leaks")).is_error
 
-    assert b"secret detail" not in answer.body
+    assert "secret detail" not in str(client.wire)
 
 
 # Headers

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests.asking import NEW, OLD
 from tests.http.asgi import (
     ACCEPT,
     Answer,
@@ -21,7 +22,7 @@ from tests.http.asgi import (
     initialize,
 )
 
-from toolhaft import Context, Limits, Server
+from toolhaft import Context, Limits, McpError, Server, testing
 from toolhaft.runtime.memory import MemoryStore
 
 LONG = "x" * 2000
@@ -860,8 +861,11 @@ async def test_a_service_that_begins_again_serves_again() -> None:
     app: Any = new_server().asgi()
     said: list[str] = []
     for _ in range(2):
-        async with app.lifespan():
-            said.append((await StatelessClient(app).tool("quick")).text)
+        async with (
+            app.lifespan(),
+            testing.Client.asgi(app, revision=NEW, lifespan=False) as client,
+        ):
+            said.append(await client.call("quick"))
 
     assert said == ["quick", "quick"]
 
@@ -873,35 +877,44 @@ def long_uri(number: int) -> str:
     return f"a://{number}/".ljust(8192, "x")
 
 
-async def test_so_many_characters_of_uris_can_be_followed() -> None:
-    client = await shaken(new_server().asgi())
-    answers = [await client.ask("resources/subscribe", uri=long_uri(n)) for n in range(8)]
+async def follow(client: testing.Client, *uris: str) -> None:
+    for uri in uris:
+        await client.request("resources/subscribe", {"uri": uri})
 
-    assert all("result" in answer.json for answer in answers)
+
+EIGHT = [long_uri(number) for number in range(8)]
+
+
+async def test_so_many_characters_of_uris_can_be_followed() -> None:
+    async with testing.Client.asgi(new_server().asgi(), revision=OLD) as client:
+        await follow(client, *EIGHT)
+        responses = client.wire.received[-8:]
+
+    assert [each["result"] for each in responses] == [{}] * 8
 
 
 async def test_too_many_characters_of_uris_are_refused() -> None:
-    client = await shaken(new_server().asgi())
-    for number in range(8):
-        await client.ask("resources/subscribe", uri=long_uri(number))
-    answer = await client.ask("resources/subscribe", uri="a://1")
+    async with testing.Client.asgi(new_server().asgi(), revision=OLD) as client:
+        await follow(client, *EIGHT)
+        with pytest.raises(McpError, match="65536") as refused:
+            await follow(client, "a://1")
 
-    assert answer.code == -32602
-    assert "65536" in answer.json["error"]["message"]
+    assert refused.value.code == -32602
 
 
 async def test_too_many_characters_of_uris_are_refused_without_a_session() -> None:
-    uris = [long_uri(number) for number in range(9)]
-    client = StatelessClient(new_server().asgi())
-    answer = await client.ask("subscriptions/listen", notifications={"resourceSubscriptions": uris})
+    async with testing.Client.asgi(new_server().asgi(), revision=NEW) as client:
+        with pytest.raises(McpError) as refused:
+            async with client.subscribe(*EIGHT, long_uri(8)):
+                pass
 
-    assert answer.code == -32602
+    assert refused.value.code == -32602
 
 
 async def test_there_is_room_for_a_uri_again_when_another_is_not_followed() -> None:
-    client = await shaken(new_server().asgi())
-    for number in range(8):
-        await client.ask("resources/subscribe", uri=long_uri(number))
-    await client.ask("resources/unsubscribe", uri=long_uri(0))
+    async with testing.Client.asgi(new_server().asgi(), revision=OLD) as client:
+        await follow(client, *EIGHT)
+        await client.request("resources/unsubscribe", {"uri": long_uri(0)})
+        await follow(client, "a://1")
 
-    assert "result" in (await client.ask("resources/subscribe", uri="a://1")).json
+        assert client.wire.received[-1]["result"] == {}

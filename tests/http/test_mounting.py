@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.routing import Mount, Route
+from tests.asking import NEW
 from tests.http.asgi import Answer, App, Client, SessionClient, StatelessClient, lifespan
 
 from toolhaft import Context, Listener, Server, testing
@@ -92,6 +93,12 @@ def handed_on(app: App) -> Any:
     return run
 
 
+async def called(app: App, tool: str = "opened") -> Any:
+    """What a tool returns to a client of a host that runs no lifespans."""
+    async with testing.Client.asgi(app, revision=NEW, lifespan=False) as client:
+        return await client.call(tool)
+
+
 RUNNING = [plain, starlette, fastapi]
 NOT_RUNNING = [plain, starlette_without, fastapi_without]
 
@@ -166,26 +173,24 @@ async def test_a_host_can_begin_again_after_its_end() -> None:
 @pytest.mark.parametrize("host", NOT_RUNNING)
 async def test_without_lifespans_the_first_request_enters_ours(host: Host) -> None:
     journal = Journal()
-    answer = await StatelessClient(host("", journal.server.asgi())).tool("opened")
 
-    assert answer.text == "open"
+    assert await called(host("", journal.server.asgi())) == "open"
     assert journal.entries == ["entered"]
 
 
 @pytest.mark.parametrize("host", NOT_RUNNING)
 async def test_without_lifespans_ours_is_entered_once(host: Host) -> None:
     journal = Journal()
-    client = StatelessClient(host("", journal.server.asgi()))
-    answers = [client.start_tool("opened", id=number) for number in range(10)]
+    app = host("", journal.server.asgi())
 
-    assert {(await answer.answer()).text for answer in answers} == {"open"}
+    assert await asyncio.gather(*(called(app) for _ in range(10))) == ["open"] * 10
     assert journal.entries == ["entered"]
 
 
 async def test_without_lifespans_ours_is_left_when_the_application_is_told() -> None:
     journal = Journal()
     app: Any = journal.server.asgi()
-    await StatelessClient(app).tool("opened")
+    await called(app)
     await app.close()
 
     assert journal.entries == ["entered", "left"]
@@ -194,20 +199,18 @@ async def test_without_lifespans_ours_is_left_when_the_application_is_told() -> 
 async def test_an_application_that_was_closed_serves_again() -> None:
     journal = Journal()
     app: Any = journal.server.asgi()
-    await StatelessClient(app).tool("opened")
+    await called(app)
     await app.close()
 
-    assert (await StatelessClient(app).tool("opened")).text == "open"
+    assert await called(app) == "open"
     assert journal.entries == ["entered", "left", "entered"]
 
 
 @pytest.mark.parametrize("host", NOT_RUNNING)
 def test_without_lifespans_the_loop_ends_and_ours_is_left(host: Host) -> None:
     journal = Journal()
-    client = StatelessClient(host("", journal.server.asgi()))
-    answer = asyncio.run(client.tool("opened"))
 
-    assert answer.text == "open"
+    assert asyncio.run(called(host("", journal.server.asgi()))) == "open"
     assert journal.entries == ["entered", "left"]
 
 
@@ -215,7 +218,7 @@ def test_the_end_of_the_loop_is_no_failure_of_the_lifespan(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.WARNING)
-    asyncio.run(StatelessClient(Journal().server.asgi()).tool("opened"))
+    asyncio.run(called(Journal().server.asgi()))
 
     assert [record.getMessage() for record in caplog.records] == []
 
@@ -236,9 +239,8 @@ def test_a_loop_ends_although_a_client_still_listens() -> None:
 def test_a_second_loop_is_served_as_the_first_was(host: Host) -> None:
     journal = Journal()
     app = host("", journal.server.asgi())
-    texts = [asyncio.run(StatelessClient(app).tool("opened")).text for _ in range(2)]
 
-    assert texts == ["open", "open"]
+    assert [asyncio.run(called(app)) for _ in range(2)] == ["open", "open"]
     assert journal.entries == ["entered", "left", "entered", "left"]
 
 
@@ -248,26 +250,26 @@ def test_news_of_a_second_loop_do_not_fail_because_of_the_first() -> None:
     app = server.asgi()
 
     async def main(name: str) -> Any:
-        stream = StatelessClient(app).start(
-            "subscriptions/listen", notifications={"toolsListChanged": True}
-        )
-        await stream.message()
-        server.add_tool(lambda: "y", name=name)
-        return await stream.message()
+        async with (
+            testing.Client.asgi(app, revision=NEW, lifespan=False) as client,
+            client.listen(tools=True) as news,
+        ):
+            server.add_tool(lambda: "y", name=name)
+            return await news.next()
 
     told = [asyncio.run(main(name)) for name in ("one", "two")]
 
-    assert [each["method"] for each in told] == ["notifications/tools/list_changed"] * 2
+    assert [each.method for each in told] == ["notifications/tools/list_changed"] * 2
 
 
 def test_a_change_between_two_loops_harms_nobody() -> None:
     server = Server("s", version="1")
     server.add_tool(lambda: "x", name="x")
     app = server.asgi()
-    asyncio.run(StatelessClient(app).tool("x"))
+    asyncio.run(called(app, "x"))
     server.add_tool(lambda: "y", name="y")
 
-    assert asyncio.run(StatelessClient(app).tool("y")).text == "y"
+    assert asyncio.run(called(app, "y")) == "y"
 
 
 def test_a_session_of_the_first_loop_goes_on_in_the_second() -> None:
@@ -282,9 +284,9 @@ def test_a_session_of_the_first_loop_goes_on_in_the_second() -> None:
 def test_a_plain_function_runs_in_a_second_loop_too() -> None:
     server = Server("s", version="1")
     server.add_tool(lambda: "x", name="x")
-    client = StatelessClient(server.asgi())
+    app = server.asgi()
 
-    assert [asyncio.run(client.tool("x")).text for _ in range(2)] == ["x", "x"]
+    assert [asyncio.run(called(app, "x")) for _ in range(2)] == ["x", "x"]
 
 
 # Paths

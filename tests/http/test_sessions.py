@@ -2,13 +2,15 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.http.asgi import Answer, Client, SessionClient, initialize, request
+from tests.asking import NEW
+from tests.http.asgi import Answer, App, Client, SessionClient, initialize, request
 
-from toolhaft import Context, Limits, Server, Unauthorized
+from toolhaft import Context, Limits, Server, Unauthorized, testing
 from toolhaft.runtime.memory import MemoryStore
 
 MODES = ["auto", "stateful", "stateless"]
@@ -35,6 +37,11 @@ def new_client(server: Server | None = None, **options: Any) -> SessionClient:
     return SessionClient((server or new_server()).asgi(**options))
 
 
+def kit(app: App, revision: str = "2025-11-25", **options: Any) -> testing.Client:
+    """A client of the kit, not open yet, that leaves lifespans alone: there may be several."""
+    return testing.Client.asgi(app, revision=revision, lifespan=False, **options)
+
+
 async def shaken(server: Server | None = None, **options: Any) -> SessionClient:
     client = new_client(server, **options)
     await client.shake()
@@ -46,10 +53,9 @@ async def shaken(server: Server | None = None, **options: Any) -> SessionClient:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_the_handshake_opens_a_session(revision: str) -> None:
-    answer = await new_client().shake(revision)
-
-    assert answer.json["result"]["protocolVersion"] == revision
-    assert re.fullmatch(r"[\x21-\x7e]{32,}", answer.headers["mcp-session-id"])
+    async with kit(new_server().asgi(), revision) as client:
+        assert client.revision == revision
+        assert re.fullmatch(r"[\x21-\x7e]{32,}", client.session_id or "")
 
 
 async def test_the_handshake_is_answered_by_one_body() -> None:
@@ -73,9 +79,11 @@ async def test_a_newer_client_may_shake_hands_too() -> None:
 
 
 async def test_no_two_sessions_have_the_same_id() -> None:
-    client = new_client()
-
-    ids = {(await client.shake()).headers["mcp-session-id"] for _ in range(50)}
+    app = new_server().asgi()
+    ids = set()
+    for _ in range(50):
+        async with kit(app) as client:
+            ids.add(client.session_id)
 
     assert len(ids) == 50
 
@@ -89,9 +97,9 @@ async def test_a_refused_handshake_opens_no_session() -> None:
 
 
 async def test_a_stateless_service_mints_no_session() -> None:
-    answer = await new_client(sessions="stateless").shake()
-
-    assert "mcp-session-id" not in answer.headers
+    async with kit(new_server().asgi(sessions="stateless")) as client:
+        assert await client.call("recall") == "no session"
+        assert client.session_id is None
 
 
 @pytest.mark.parametrize("mode", ["auto", "stateful"])
@@ -136,26 +144,24 @@ async def test_calls_follow_the_handshake(mode: Any, revision: str) -> None:
 
 
 async def test_results_of_a_session_have_nothing_of_newer_revisions() -> None:
-    client = await shaken()
-
-    assert set((await client.ask("tools/list")).json["result"]) == {"tools"}
+    async with kit(new_server().asgi()) as client:
+        assert set(await client.request("tools/list")) == {"tools"}
 
 
 @pytest.mark.parametrize("mode", ["auto", "stateful"])
 async def test_a_session_remembers_what_a_tool_put_into_it(mode: Any) -> None:
-    client = await shaken(sessions=mode)
-    await client.tool("remember", value="milk")
+    async with kit(new_server().asgi(sessions=mode)) as client:
+        await client.call("remember", value="milk")
 
-    assert (await client.tool("recall")).text == "milk"
+        assert await client.call("recall") == "milk"
 
 
 async def test_sessions_do_not_see_what_is_in_each_other() -> None:
-    first = await shaken()
-    second = SessionClient(first.app)
-    await second.shake()
-    await first.tool("remember", value="milk")
+    app = new_server().asgi()
+    async with kit(app) as first, kit(app) as second:
+        await first.call("remember", value="milk")
 
-    assert (await second.tool("recall")).text == "nothing"
+        assert await second.call("recall") == "nothing"
 
 
 @pytest.mark.parametrize("mode", ["auto", "stateless"])
@@ -167,10 +173,8 @@ async def test_a_client_without_a_session_is_served_without_one(mode: Any) -> No
 
 
 async def test_a_stateless_service_does_not_look_at_the_id_of_a_session() -> None:
-    client = await shaken(sessions="stateless")
-    client.session = "whatever"
-
-    assert (await client.tool("recall")).text == "no session"
+    async with kit(new_server().asgi(sessions="stateless"), session="whatever") as client:
+        assert await client.call("recall") == "no session"
 
 
 @pytest.mark.parametrize("verb", ["POST", "GET", "DELETE"])
@@ -308,11 +312,11 @@ async def test_a_client_without_a_session_cannot_be_asked_and_is_told_so() -> No
     async def asks(ctx: Context) -> str:
         return str(await ctx.roots())
 
-    client = await shaken(server, sessions="stateless")
-    answer = await client.tool("asks")
+    async with kit(server.asgi(sessions="stateless")) as client:
+        refused = await client.call_raw("asks")
 
-    assert answer.json["result"]["isError"] is True
-    assert "sessions that are kept" in answer.text
+    assert refused.is_error
+    assert "sessions that are kept" in refused.text
 
 
 async def test_the_level_of_logs_belongs_to_the_session() -> None:
@@ -323,13 +327,18 @@ async def test_the_level_of_logs_belongs_to_the_session() -> None:
         await ctx.log("warning", "careful")
         return "done"
 
-    first = await shaken(server)
-    second = SessionClient(first.app)
-    await second.shake()
-    assert (await first.ask("logging/setLevel", level="error")).json["result"] == {}
+    app = server.asgi()
+    heard: dict[str, list[Any]] = {"first": [], "second": []}
+    async with (
+        kit(app, on_notice=heard["first"].append) as first,
+        kit(app, on_notice=heard["second"].append) as second,
+    ):
+        await first.set_level("error")
+        for client in (first, second):
+            assert await client.call("logs") == "done"
 
-    assert not (await first.tool("logs")).is_stream
-    assert (await second.tool("logs")).is_stream
+    assert heard["first"] == []
+    assert [notice.params["data"] for notice in heard["second"]] == ["careful"]
 
 
 # The same ids
@@ -519,15 +528,14 @@ async def test_the_end_of_a_session_cancels_its_calls_even_if_nobody_waits_for_t
 
 async def test_the_end_of_a_session_leaves_the_calls_of_others_alone() -> None:
     server = new_server()
-    long, client = Long(server), await shaken(server)
-    other = SessionClient(client.app)
-    await other.shake()
-    exchange = client.start_tool("long")
-    await long.begun.wait()
-    await other.end()
-    long.go.set()
+    long, app = Long(server), server.asgi()
+    async with kit(app) as client:
+        async with kit(app):
+            call = asyncio.create_task(client.call("long"))
+            await long.begun.wait()
+        long.go.set()
 
-    assert (await exchange.answer()).text == "done"
+        assert await call == "done"
 
 
 async def test_the_end_of_a_session_ends_its_stream() -> None:
@@ -616,12 +624,10 @@ async def test_tools_know_who_is_behind_a_call(guard: Any) -> None:
     async def whoami(ctx: Context) -> str | None:
         return ctx.principal
 
-    client = SessionClient(server.asgi(guard=guard), authorization="Bearer ann")
-    await client.shake()
-    with_session = await client.tool("whoami")
-    client.session = None
-
-    assert [with_session.text, (await client.tool("whoami")).text] == ["ann", "ann"]
+    app, headers = server.asgi(guard=guard), {"Authorization": "Bearer ann"}
+    for revision in (NEW, *REVISIONS):
+        async with kit(app, revision, headers=headers) as client:
+            assert await client.call("whoami") == "ann"
 
 
 @pytest.mark.parametrize("verb", ["POST", "GET", "DELETE"])
@@ -689,21 +695,20 @@ async def test_a_session_from_the_store_belongs_to_its_principal_too() -> None:
 # Two endpoints, one store
 
 
-async def moved(before: Server, after: Server) -> SessionClient:
+@asynccontextmanager
+async def moved(before: Server, after: Server, **options: Any) -> AsyncIterator[testing.Client]:
     """A client whose session was opened at one server, and goes on at another."""
-    client = await shaken(before)
-    await client.tool("remember", value="milk")
-    await client.ask("logging/setLevel", level="error")
-    elsewhere = SessionClient(after.asgi())
-    elsewhere.session, elsewhere.revision = client.session, client.revision
-    return elsewhere
+    async with kit(before.asgi()) as client:
+        await client.call("remember", value="milk")
+        await client.set_level("error")
+        async with kit(after.asgi(), session=client.session_id, **options) as elsewhere:
+            yield elsewhere
 
 
 async def test_a_session_goes_on_at_another_endpoint() -> None:
     store = MemoryStore()
-    client = await moved(new_server(store=store), new_server(store=store))
-
-    assert (await client.tool("recall")).text == "milk"
+    async with moved(new_server(store=store), new_server(store=store)) as client:
+        assert await client.call("recall") == "milk"
 
 
 async def test_another_endpoint_knows_the_level_of_logs() -> None:
@@ -714,15 +719,19 @@ async def test_another_endpoint_knows_the_level_of_logs() -> None:
     async def logs(ctx: Context) -> None:
         await ctx.log("warning", "careful")
 
-    client = await moved(new_server(store=store), after)
+    heard: list[Any] = []
+    async with moved(new_server(store=store), after, on_notice=heard.append) as client:
+        await client.call("logs")
 
-    assert not (await client.tool("logs")).is_stream
+    assert heard == []
 
 
 async def test_another_store_knows_nothing_of_a_session() -> None:
-    client = await moved(new_server(), new_server())
+    client, elsewhere = await shaken(), new_client()
+    elsewhere.session = client.session
 
-    assert (await client.ask("ping")).status == 404
+    assert (await elsewhere.ask("ping")).status == 404
+    assert (await client.ask("ping")).status == 200
 
 
 async def test_a_session_that_was_ended_does_not_go_on_elsewhere() -> None:

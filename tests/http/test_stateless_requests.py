@@ -4,9 +4,11 @@ import asyncio
 from typing import Annotated, Any
 
 import pytest
+from tests.asking import NEW
 from tests.http.asgi import ENVELOPE, StatelessClient, mirrored, request
 
 from toolhaft import Context, Elicit, Header, InvalidParams, Limits, McpError, Server
+from toolhaft.testing import Client
 
 
 def echo(text: str) -> str:
@@ -103,7 +105,7 @@ async def test_a_call_that_reports_to_nobody_is_answered_by_one_body() -> None:
 
 
 async def test_messages_come_while_the_call_runs() -> None:
-    server, go = new_server(), asyncio.Event()
+    server, go, told = new_server(), asyncio.Event(), asyncio.Event()
 
     @server.tool
     async def halves(ctx: Context) -> str:
@@ -111,14 +113,15 @@ async def test_messages_come_while_the_call_runs() -> None:
         await go.wait()
         return "both"
 
-    exchange = new_client(server).start_tool("halves", meta={"progressToken": 1})
-    first = await exchange.message()
-    assert not exchange.complete
-    go.set()
-    second = await exchange.message()
+    async with Client.asgi(
+        server.asgi(), revision=NEW, on_progress=lambda *_: told.set()
+    ) as client:
+        call = asyncio.create_task(client.call("halves"))
+        await asyncio.wait_for(told.wait(), 5)
+        assert not call.done()
+        go.set()
 
-    assert first["params"]["progress"] == 1
-    assert second["result"]["content"][0]["text"] == "both"
+        assert await call == "both"
 
 
 async def test_a_plain_function_reports_from_its_thread() -> None:
@@ -130,11 +133,13 @@ async def test_a_plain_function_reports_from_its_thread() -> None:
             ctx.sync.progress(done)
         return "done"
 
-    answer = await new_client(server).tool("plain", meta={"progressToken": 1})
+    told: list[float] = []
+    async with Client.asgi(
+        server.asgi(), revision=NEW, on_progress=lambda done, *_: told.append(done)
+    ) as client:
+        assert await client.call("plain") == "done"
 
-    told = [message["params"]["progress"] for message in answer.messages[:-1]]
     assert told == [1, 2, 3]
-    assert answer.messages[-1]["result"]["content"][0]["text"] == "done"
 
 
 async def test_logs_come_only_if_the_request_asks_for_them() -> None:
@@ -146,12 +151,14 @@ async def test_logs_come_only_if_the_request_asks_for_them() -> None:
         await ctx.log("error", "high")
         return "done"
 
-    client = new_client(server)
-    silent = await client.tool("logs")
-    loud = await client.tool("logs", meta={"io.modelcontextprotocol/logLevel": "error"})
+    heard: list[Any] = []
+    async with Client.asgi(server.asgi(), revision=NEW, on_notice=heard.append) as client:
+        await client.call("logs")
+        assert heard == []
+        await client.set_level("error")
+        await client.call("logs")
 
-    assert silent.headers["content-type"] == "application/json"
-    assert [message["params"]["data"] for message in loud.messages[:-1]] == ["high"]
+    assert [notice.params["data"] for notice in heard] == ["high"]
 
 
 async def test_a_quiet_call_that_takes_long_becomes_a_stream_that_says_we_are_here() -> None:
@@ -179,12 +186,13 @@ async def test_a_call_that_asks_is_answered_with_its_questions() -> None:
     async def asks(ctx: Context) -> str:
         return str(await ctx.elicit("Who?", str, key="who"))
 
-    capabilities = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
-    answer = await new_client(server).tool("asks", meta=capabilities)
+    async with Client.asgi(server.asgi(), revision=NEW, answers={"Who?": "Ada"}) as client:
+        assert "Ada" in await client.call("asks")
+        assert client.rounds == 2
 
-    assert answer.status == 200
-    assert answer.json["result"]["resultType"] == "input_required"
-    assert list(answer.json["result"]["inputRequests"]) == ["who"]
+    *_, asked, _ = client.wire.received
+    assert asked["result"]["resultType"] == "input_required"
+    assert list(asked["result"]["inputRequests"]) == ["who"]
 
 
 # Errors, and their statuses
@@ -333,9 +341,14 @@ async def test_an_error_after_the_first_message_ends_the_stream() -> None:
         await ctx.progress(1)
         raise InvalidParams("no")
 
-    answer = await new_client(server).tool("fails", meta={"progressToken": 1})
+    told: list[float] = []
+    async with Client.asgi(
+        server.asgi(), revision=NEW, on_progress=lambda done, *_: told.append(done)
+    ) as client:
+        with pytest.raises(McpError, match="no") as failure:
+            await client.call("fails")
 
-    assert (answer.status, answer.messages[-1]["error"]["code"]) == (200, -32602)
+    assert (told, failure.value.code) == ([1], -32602)
 
 
 @pytest.mark.parametrize(
@@ -440,7 +453,8 @@ async def test_tools_have_no_session() -> None:
     async def session(ctx: Context) -> bool:
         return ctx.session is None
 
-    assert (await new_client(server).tool("session")).text == "true"
+    async with Client.asgi(server.asgi(), revision=NEW) as client:
+        assert await client.call("session") is True
 
 
 # Headers
@@ -453,11 +467,9 @@ async def test_tools_see_the_headers() -> None:
     async def told(ctx: Context) -> list[str]:
         return [ctx.headers["x-tenant"], ctx.headers["X-Tenant"], ctx.headers.get("none", "-")]
 
-    client = new_client(server)
-    client.headers["x-tenant"] = " acme "
-    answer = await client.tool("told")
-
-    assert answer.json["result"]["structuredContent"] == ["acme", "acme", "-"]
+    headers = {"x-tenant": " acme "}
+    async with Client.asgi(server.asgi(), revision=NEW, headers=headers) as client:
+        assert await client.call("told") == ["acme", "acme", "-"]
 
 
 async def test_a_parameter_can_be_a_header() -> None:
@@ -467,11 +479,10 @@ async def test_a_parameter_can_be_a_header() -> None:
     async def told(tenant: Annotated[str, Header("X-Tenant")] = "nobody") -> str:
         return tenant
 
-    client = new_client(server)
-    without = await client.tool("told")
-    client.headers["x-tenant"] = "acme"
-
-    assert (without.text, (await client.tool("told")).text) == ("nobody", "acme")
+    async with Client.asgi(server.asgi(), revision=NEW) as client:
+        assert await client.call("told") == "nobody"
+    async with Client.asgi(server.asgi(), revision=NEW, headers={"X-Tenant": "acme"}) as client:
+        assert await client.call("told") == "acme"
 
 
 async def test_a_header_cannot_be_given_as_an_argument() -> None:
@@ -588,11 +599,12 @@ async def test_a_plain_function_learns_that_its_client_has_left() -> None:
             pass
         loop.call_soon_threadsafe(learnt.set)
 
-    exchange = new_client(server).start_tool("long")
-    await begun.wait()
-    exchange.disconnect()
+    async with Client.asgi(server.asgi(), revision=NEW) as client:
+        call = asyncio.create_task(client.call("long"))
+        await begun.wait()
+        call.cancel()
 
-    await asyncio.wait_for(learnt.wait(), 5)
+        await asyncio.wait_for(learnt.wait(), 5)
 
 
 async def test_a_client_that_leaves_within_its_body_leaves_nothing_behind() -> None:
@@ -656,9 +668,13 @@ async def test_hanging_up_changes_nothing() -> None:
         await ctx.progress(1)
         return "done"
 
-    answer = await new_client(server).tool("polite", meta={"progressToken": 1})
+    told: list[float] = []
+    async with Client.asgi(
+        server.asgi(), revision=NEW, on_progress=lambda done, *_: told.append(done)
+    ) as client:
+        assert await client.call("polite") == "done"
 
-    assert answer.messages[-1]["result"]["content"][0]["text"] == "done"
+    assert told == [1]
 
 
 # Listening
@@ -699,14 +715,19 @@ async def test_a_subscription_hears_nothing_else() -> None:
     server = new_server()
     for uri in ("a://1", "a://2"):
         server.add_resource(lambda: "x", uri, name=uri)
-    stream = listening(new_client(server), resourceSubscriptions=["a://2"])
-    await stream.message()
-    server.add_tool(lambda: 1, name="one")
-    server.resource_updated("a://1")
-    server.resource_updated("a://2")
-    news = await stream.message()
+    heard: list[Any] = []
+    async with (
+        Client.asgi(server.asgi(), revision=NEW, on_notice=heard.append) as client,
+        client.subscribe("a://2") as news,
+    ):
+        heard.clear()
+        server.add_tool(lambda: 1, name="one")
+        server.resource_updated("a://1")
+        server.resource_updated("a://2")
+        await news.next()
 
-    assert (news["method"], news["params"]["uri"]) == ("notifications/resources/updated", "a://2")
+    [only] = heard
+    assert (only.method, only.uri) == ("notifications/resources/updated", "a://2")
 
 
 async def test_a_quiet_subscription_is_told_that_we_are_still_here() -> None:

@@ -4,10 +4,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.http.asgi import Event, Exchange, SessionClient
+from tests.asking import OLD
+from tests.http.asgi import App, Event, Exchange, SessionClient
 
 from toolhaft import Context, Limits, Server
 from toolhaft.runtime.memory import MemoryStore
+from toolhaft.testing import Client
 
 
 class Steps:
@@ -72,12 +74,13 @@ async def words(exchange: Exchange, count: int) -> list[str]:
 
 async def test_news_come_on_the_stream_of_a_session() -> None:
     server = new_server()
-    client = await shaken(server)
-    stream = client.listen()
-    await stream.event()
-    server.add_tool(lambda: "y", name="y")
+    async with (
+        Client.asgi(server.asgi(), revision=OLD) as client,
+        client.listen(tools=True) as news,
+    ):
+        server.add_tool(lambda: "y", name="y")
 
-    assert method(await stream.message()) == "notifications/tools/list_changed"
+        assert (await news.next()).method == "notifications/tools/list_changed"
 
 
 @pytest.mark.parametrize("revision", ["2025-03-26", "2025-06-18"])
@@ -91,33 +94,35 @@ async def test_the_stream_begins_at_once(revision: str) -> None:
 
 async def test_resources_are_reported_to_whom_has_subscribed() -> None:
     server = new_server()
-    follows = await shaken(server)
-    other = SessionClient(follows.app)
-    await other.shake()
-    await follows.ask("resources/subscribe", uri="a://1")
-    streams = [follows.listen(), other.listen()]
-    for stream in streams:
-        await stream.event()
-    server.resource_updated("a://1")
-    server.add_tool(lambda: "y", name="y")
+    app = server.asgi()
+    heard: list[Any] = []
+    async with (
+        Client.asgi(app, revision=OLD) as follows,
+        Client.asgi(app, revision=OLD, lifespan=False, on_notice=heard.append) as other,
+        follows.subscribe("a://1") as updates,
+        other.listen(tools=True) as changes,
+    ):
+        server.resource_updated("a://1")
+        server.add_tool(lambda: "y", name="y")
 
-    news = [await stream.message() for stream in streams]
-    assert method(news[0]) == "notifications/resources/updated"
-    assert news[0]["params"] == {"uri": "a://1"}
-    assert method(news[1]) == "notifications/tools/list_changed"
+        assert (await updates.next()).uri == "a://1"
+        await changes.next()
+
+    assert [notice.method for notice in heard] == ["notifications/tools/list_changed"]
 
 
 async def test_resources_are_not_reported_after_unsubscribing() -> None:
     server = new_server()
-    client = await shaken(server)
-    await client.ask("resources/subscribe", uri="a://1")
-    await client.ask("resources/unsubscribe", uri="a://1")
-    stream = client.listen()
-    await stream.event()
-    server.resource_updated("a://1")
-    server.add_tool(lambda: "y", name="y")
+    heard: list[Any] = []
+    async with Client.asgi(server.asgi(), revision=OLD, on_notice=heard.append) as client:
+        await client.request("resources/subscribe", {"uri": "a://1"})
+        await client.request("resources/unsubscribe", {"uri": "a://1"})
+        async with client.listen(tools=True) as changes:
+            server.resource_updated("a://1")
+            server.add_tool(lambda: "y", name="y")
+            await changes.next()
 
-    assert method(await stream.message()) == "notifications/tools/list_changed"
+    assert [notice.method for notice in heard] == ["notifications/tools/list_changed"]
 
 
 async def test_news_that_were_missed_come_when_the_client_listens() -> None:
@@ -589,23 +594,32 @@ async def test_a_call_may_hang_up_on_a_client_that_has_come_back() -> None:
     assert [word(message) for message in third.messages] == ["done"]
 
 
+async def stepped(app: App, steps: Steps, *said: str, revision: str = OLD) -> list[Any]:
+    """What a client hears of a call that takes these steps, and what it returns."""
+    heard: list[Any] = []
+    async with Client.asgi(
+        app, revision=revision, on_progress=lambda done, total, word: heard.append(word)
+    ) as client:
+        steps.say(*said)
+        result = await client.call("steps")
+    return [*heard, result]
+
+
 @pytest.mark.parametrize("revision", ["2025-03-26", "2025-06-18"])
 async def test_hanging_up_changes_nothing_for_older_clients(revision: str) -> None:
     server = new_server()
-    steps, client = Steps(server), await shaken(server, revision)
-    call = client.start_tool("steps", id=4, meta={"progressToken": 1})
-    steps.say("hang up", "a", "hang up", "end")
+    steps = Steps(server)
+    said = ["hang up", "a", "hang up", "end"]
 
-    assert [word(message) for message in (await call.answer()).messages] == ["a", "done"]
+    assert await stepped(server.asgi(), steps, *said, revision=revision) == ["a", "done"]
 
 
 async def test_hanging_up_changes_nothing_without_a_session() -> None:
     server = new_server()
-    steps, client = Steps(server), await shaken(server, sessions="stateless")
-    call = client.start_tool("steps", id=4, meta={"progressToken": 1})
-    steps.say("hang up", "a", "end")
+    steps = Steps(server)
+    app = server.asgi(sessions="stateless")
 
-    assert [word(message) for message in (await call.answer()).messages] == ["a", "done"]
+    assert await stepped(app, steps, "hang up", "a", "end") == ["a", "done"]
 
 
 # What a broken stream does to the session

@@ -384,7 +384,7 @@ class Session:
             "clientInfo": {"name": "test", "version": "0"},
         }
         answer = site.post(request("init", "initialize", opening), headers, path)
-        self.info: dict[str, Any] = answer.result["serverInfo"]
+        assert answer.status == 200, answer
         self.id = answer.headers.get("mcp-session-id")
         self.headers = {**(headers or {}), "MCP-Protocol-Version": revision}
         if self.id is not None:

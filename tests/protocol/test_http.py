@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolhaft.envelope import decode
 from toolhaft.errors import (
     HeaderMismatch,
     InternalError,
@@ -20,7 +21,6 @@ from toolhaft.errors import (
     ParseError,
     UnsupportedVersion,
 )
-from toolhaft.jsonrpc import decode
 from toolhaft.protocol.calls import Call, Reply
 from toolhaft.protocol.head import Head, compare, decoded
 from toolhaft.protocol.http import (

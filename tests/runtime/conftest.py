@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from tests.runtime.process import Process, command_for, write_server
 
+from toolhaft.testing import SyncClient
+
 Serve = Callable[..., Process]
+Served = Callable[..., SyncClient]
 
 
 @pytest.fixture
@@ -24,3 +27,14 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             return process
 
         yield start
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Served:
+    """A client of a server that is started from its source when the client is opened."""
+
+    def make(source: str, how: str = "run", *, revision: str = "2025-11-25") -> SyncClient:
+        command = command_for(write_server(tmp_path, source), how)
+        return SyncClient.stdio(command, cwd=tmp_path, revision=revision)
+
+    return make

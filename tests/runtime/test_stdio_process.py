@@ -1,15 +1,16 @@
 """The server as a client meets it: a process, two pipes, signals, and an end."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.runtime.conftest import Serve
+from tests.asking import answer_to
+from tests.runtime.conftest import Serve, Served
 from tests.runtime.process import (
     HANDSHAKE,
     LIFESPAN,
@@ -26,25 +27,35 @@ from tests.runtime.process import (
     write_server,
 )
 
+from toolhaft import McpError
+from toolhaft.testing import Client, SyncClient
+
 MIB = 1024 * 1024
 BOTH_WAYS = pytest.mark.parametrize("how", ["run", "python"])
 ENDS_SOON = 3.0  # the issue says one second
 
+
+def says_nothing_else(client: Client | SyncClient) -> bool:
+    """Did it get one answer for each request, and not a byte more?"""
+    asked = [message["id"] for message in client.wire.sent if "id" in message]
+    return sorted(message["id"] for message in client.wire.received) == sorted(asked)
+
+
 # Standard output belongs to the protocol
 
 
-def test_a_print_at_import_time_goes_to_stderr(serve: Serve) -> None:
-    server = serve("print('hello from import')")
+def test_a_print_at_import_time_goes_to_stderr(served: Served) -> None:
+    with served("print('hello from import')") as client:
+        client.ping()
 
-    assert server.ask(1, "ping")["result"] == {}
-    assert server.end() == 0
-    assert "hello from import\n" in server.stderr
-    assert server.left() == []
+    assert client.exit_status == 0
+    assert "hello from import\n" in client.stderr
+    assert says_nothing_else(client)
 
 
 @BOTH_WAYS
-def test_a_print_in_a_tool_goes_to_stderr(serve: Serve, how: str) -> None:
-    server = serve(
+def test_a_print_in_a_tool_goes_to_stderr(served: Served, how: str) -> None:
+    client = served(
         """
         @server.tool
         def prints() -> str:
@@ -54,15 +65,17 @@ def test_a_print_in_a_tool_goes_to_stderr(serve: Serve, how: str) -> None:
         how,
     )
 
-    assert text_of(server.ask_tool(1, "prints")) == "done"
-    assert server.end() == 0
-    assert "hello from tool\n" in server.stderr
-    assert server.left() == []
+    with client:
+        assert client.call("prints") == "done"
+
+    assert client.exit_status == 0
+    assert "hello from tool\n" in client.stderr
+    assert says_nothing_else(client)
 
 
 @BOTH_WAYS
-def test_bytes_written_to_descriptor_one_go_to_stderr(serve: Serve, how: str) -> None:
-    server = serve(
+def test_bytes_written_to_descriptor_one_go_to_stderr(served: Served, how: str) -> None:
+    client = served(
         """
         @server.tool
         async def writes() -> str:
@@ -76,17 +89,19 @@ def test_bytes_written_to_descriptor_one_go_to_stderr(serve: Serve, how: str) ->
         how,
     )
 
-    assert text_of(server.ask_tool(1, "writes")) == "done"
-    assert server.end() == 0
-    assert "hello from write\n" in server.stderr
-    assert "hello from buffer\n" in server.stderr
-    assert "hello from the original\n" in server.stderr
-    assert server.left() == []
+    with client:
+        assert client.call("writes") == "done"
+
+    assert client.exit_status == 0
+    assert "hello from write\n" in client.stderr
+    assert "hello from buffer\n" in client.stderr
+    assert "hello from the original\n" in client.stderr
+    assert says_nothing_else(client)
 
 
 @BOTH_WAYS
-def test_what_a_child_process_prints_goes_to_stderr(serve: Serve, how: str) -> None:
-    server = serve(
+def test_what_a_child_process_prints_goes_to_stderr(served: Served, how: str) -> None:
+    client = served(
         """
         @server.tool
         def echoes() -> int:
@@ -100,12 +115,14 @@ def test_what_a_child_process_prints_goes_to_stderr(serve: Serve, how: str) -> N
         how,
     )
 
-    assert server.ask_tool(1, "echoes")["structuredContent"] == {"result": 0}
-    assert server.ask_tool(2, "echoes_async")["structuredContent"] == {"result": 0}
-    assert server.end() == 0
-    assert "hello from child\n" in server.stderr
-    assert "hello from async child\n" in server.stderr
-    assert server.left() == []
+    with client:
+        assert client.call("echoes") == 0
+        assert client.call("echoes_async") == 0
+
+    assert client.exit_status == 0
+    assert "hello from child\n" in client.stderr
+    assert "hello from async child\n" in client.stderr
+    assert says_nothing_else(client)
 
 
 def _line_of(file: Path, text: str) -> int:
@@ -114,9 +131,9 @@ def _line_of(file: Path, text: str) -> int:
 
 
 def test_the_first_print_is_reported_once_with_its_file_and_line(
-    serve: Serve, tmp_path: Path
+    served: Served, tmp_path: Path
 ) -> None:
-    server = serve(
+    client = served(
         """
         print("first")
 
@@ -128,14 +145,16 @@ def test_the_first_print_is_reported_once_with_its_file_and_line(
     )
     file = tmp_path / "author.py"
 
-    assert text_of(server.ask_tool(1, "prints")) == "done"
-    assert server.end() == 0
-    assert server.stderr.count("author.py:") == 1
-    assert f"{file}:{_line_of(file, 'first')}\n" in server.stderr
+    with client:
+        assert client.call("prints") == "done"
+
+    assert client.exit_status == 0
+    assert client.stderr.count("author.py:") == 1
+    assert f"{file}:{_line_of(file, 'first')}\n" in client.stderr
 
 
-def test_a_print_in_a_tool_is_reported_with_its_line(serve: Serve, tmp_path: Path) -> None:
-    server = serve(
+def test_a_print_in_a_tool_is_reported_with_its_line(served: Served, tmp_path: Path) -> None:
+    client = served(
         """
         @server.tool
         def prints(text: str) -> str:
@@ -146,17 +165,18 @@ def test_a_print_in_a_tool_is_reported_with_its_line(serve: Serve, tmp_path: Pat
     )
     file = tmp_path / "author.py"
 
-    server.ask_tool(1, "prints", text="a")
-    server.ask_tool(2, "prints", text="b")
+    with client:
+        client.call("prints", text="a")
+        client.call("prints", text="b")
 
-    assert server.end() == 0
-    assert server.stderr.count("author.py:") == 1
-    assert f"{file}:{_line_of(file, 'print(text)')}\n" in server.stderr
+    assert client.exit_status == 0
+    assert client.stderr.count("author.py:") == 1
+    assert f"{file}:{_line_of(file, 'print(text)')}\n" in client.stderr
 
 
 @BOTH_WAYS
-def test_a_tool_that_reads_stdin_finds_its_end(serve: Serve, how: str) -> None:
-    server = serve(
+async def test_a_tool_that_reads_stdin_finds_its_end(served: Served, how: str) -> None:
+    client = served(
         """
         @server.tool
         def reads() -> list[str]:
@@ -170,12 +190,11 @@ def test_a_tool_that_reads_stdin_finds_its_end(serve: Serve, how: str) -> None:
         how,
     )
 
-    server.send(tool_call(1, "reads"), request(2, "ping"))
+    async with client.client as both:
+        read, _ = await asyncio.gather(both.call("reads"), both.ping())
 
-    assert server.answer(1)["result"]["structuredContent"] == {
-        "result": ["EOFError", "", "b''", "b''"]
-    }
-    assert server.answer(2)["result"] == {}
+    assert read == ["EOFError", "", "b''", "b''"]
+    assert says_nothing_else(both)
 
 
 # The end of input
@@ -861,8 +880,8 @@ EXCEPTIONS = {
 
 
 @pytest.mark.parametrize("kind", EXCEPTIONS)
-def test_whatever_a_tool_raises_harms_its_own_call_only(serve: Serve, kind: str) -> None:
-    server = serve(
+async def test_whatever_a_tool_raises_harms_its_own_call_only(served: Served, kind: str) -> None:
+    client = served(
         f"""
         class Rude(BaseException):
             pass
@@ -905,26 +924,28 @@ def test_whatever_a_tool_raises_harms_its_own_call_only(serve: Serve, kind: str)
     )
     tools = ("at_once", "later", "on_a_thread", "inline")
 
-    server.call("innocent", "waits")
-    failed = {name: server.ask_tool(name, name) for name in tools}
-    others = [
-        server.ask(1, "resources/read", {"uri": "r://async"}),
-        server.ask(2, "resources/read", {"uri": "r://plain"}),
-        server.ask(3, "prompts/get", {"name": "prompt"}),
-    ]
+    async with client.client as caller:
+        innocent = asyncio.create_task(caller.call("waits"))
+        failed = [await caller.call_raw(name) for name in tools]
+        others = [
+            await answer_to(caller, "resources/read", uri="r://async"),
+            await answer_to(caller, "resources/read", uri="r://plain"),
+            await answer_to(caller, "prompts/get", name="prompt"),
+        ]
+        unharmed = await innocent
 
-    assert all(result["isError"] for result in failed.values())
+    assert all(result.is_error for result in failed)
     # Python itself turns a StopIteration that leaves a coroutine into a RuntimeError.
     told = (kind, "RuntimeError") if kind == "StopIteration" else (kind,)
-    assert all(any(k in text_of(result) for k in told) for result in failed.values())
+    assert all(any(k in result.text for k in told) for result in failed)
     assert [answer["error"]["code"] for answer in others] == [-32603] * 3
-    assert text_of(server.answer("innocent")["result"]) == "unharmed"
-    assert server.end() == 0
-    assert server.left() == []
+    assert unharmed == "unharmed"
+    assert caller.exit_status == 0
+    assert says_nothing_else(caller)
 
 
-def test_a_tool_that_stops_the_loop_does_not_stop_the_server(serve: Serve) -> None:
-    server = serve(
+def test_a_tool_that_stops_the_loop_does_not_stop_the_server(served: Served) -> None:
+    client = served(
         """
         @server.tool
         async def stop(later: bool) -> str:
@@ -935,16 +956,17 @@ def test_a_tool_that_stops_the_loop_does_not_stop_the_server(serve: Serve) -> No
         """
     )
 
-    for id_, later in enumerate([False, True, False]):
-        assert text_of(server.ask_tool(id_, "stop", later=later)) == "stopped"
+    with client:
+        for later in (False, True, False):
+            assert client.call("stop", later=later) == "stopped"
 
-    assert server.end() == 0
-    assert "a tool has stopped the event loop" in server.stderr
+    assert client.exit_status == 0
+    assert "a tool has stopped the event loop" in client.stderr
 
 
 @pytest.mark.parametrize("error", ["SystemExit(3)", "KeyboardInterrupt()"])
-def test_what_a_tool_leaves_behind_may_raise_without_harm(serve: Serve, error: str) -> None:
-    server = serve(
+async def test_what_a_tool_leaves_behind_may_raise_without_harm(served: Served, error: str) -> None:
+    client = served(
         f"""
         def raise_it():
             raise {error}
@@ -987,18 +1009,16 @@ def test_what_a_tool_leaves_behind_may_raise_without_harm(serve: Serve, error: s
         """
     )
 
-    server.call("innocent", "waits")
-    harmless = [
-        text_of(server.ask_tool(name, name))
-        for name in ("task_left_behind", "callback", "thread_left_behind")
-    ]
-    failed = [server.ask_tool(name, name)["isError"] for name in ("awaits_task", "group")]
+    async with client.client as caller:
+        innocent = asyncio.create_task(caller.call("waits"))
+        for name in ("task_left_behind", "callback", "thread_left_behind"):
+            assert await caller.call(name) == "done"
+        for name in ("awaits_task", "group"):
+            assert (await caller.call_raw(name)).is_error
+        assert await innocent == "unharmed"
 
-    assert harmless == ["done"] * 3
-    assert failed == [True, True]
-    assert text_of(server.answer("innocent")["result"]) == "unharmed"
-    assert server.end() == 0
-    assert server.left() == []
+    assert caller.exit_status == 0
+    assert says_nothing_else(caller)
 
 
 @pytest.mark.parametrize("tool", ["forks", "forks_async", "forks_inline"])
@@ -1032,8 +1052,8 @@ def test_a_tool_that_forks_is_answered_once_and_leaves_no_process(serve: Serve, 
         _end(child)
 
 
-def test_a_server_that_forked_goes_on(serve: Serve) -> None:
-    server = serve(
+def test_a_server_that_forked_goes_on(served: Served) -> None:
+    client = served(
         """
         @server.tool
         async def forks() -> int:
@@ -1049,11 +1069,12 @@ def test_a_server_that_forked_goes_on(serve: Serve) -> None:
         """
     )
 
-    statuses = [server.ask_tool(n, "forks")["structuredContent"] for n in range(3)]
+    with client:
+        assert [client.call("forks") for _ in range(3)] == [0, 0, 0]
+        assert client.call("waits") == "done"
 
-    assert statuses == [{"result": 0}] * 3
-    assert text_of(server.ask_tool("after", "waits")) == "done"
-    assert server.end() == 0
+    assert client.exit_status == 0
+    assert says_nothing_else(client)
 
 
 def _end(pid: int) -> None:
@@ -1122,9 +1143,9 @@ VALUES = {
 
 
 @pytest.mark.parametrize("what", VALUES)
-def test_a_value_that_cannot_be_sent_is_a_failed_call(serve: Serve, what: str) -> None:
+def test_a_value_that_cannot_be_sent_is_a_failed_call(served: Served, what: str) -> None:
     annotation, value = VALUES[what]
-    server = serve(
+    client = served(
         f"""
         from typing import Any
 
@@ -1154,12 +1175,14 @@ def test_a_value_that_cannot_be_sent_is_a_failed_call(serve: Serve, what: str) -
         """
     )
 
-    assert server.ask_tool(1, "plain")["isError"] is True
-    assert server.ask_tool(2, "waiting")["isError"] is True
-    assert "content" in server.ask_tool(3, "undeclared")
-    assert server.ask(4, "ping")["result"] == {}
-    assert server.end() == 0
-    assert server.left() == []
+    with client:
+        assert client.call_raw("plain").is_error
+        assert client.call_raw("waiting").is_error
+        assert isinstance(client.call_raw("undeclared").content, list)
+        client.ping()
+
+    assert client.exit_status == 0
+    assert says_nothing_else(client)
 
 
 @pytest.mark.parametrize("annotation", ["str", "Any", "list[str]"])
@@ -1310,8 +1333,8 @@ def test_calls_are_answered_in_the_order_of_their_ends(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("tool", ["plain", "inline", "quick", "waiting"])
-def test_a_context_variable_of_one_call_is_not_seen_by_another(serve: Serve, tool: str) -> None:
-    server = serve(
+def test_a_context_variable_of_one_call_is_not_seen_by_another(served: Served, tool: str) -> None:
+    client = served(
         """
         owner = contextvars.ContextVar("owner", default="nobody")
 
@@ -1339,13 +1362,12 @@ def test_a_context_variable_of_one_call_is_not_seen_by_another(serve: Serve, too
         """
     )
 
-    seen = [text_of(server.ask_tool(n, tool, name=f"call {n}")) for n in range(3)]
+    with client:
+        assert [client.call(tool, name=f"call {n}") for n in range(3)] == ["nobody"] * 3
 
-    assert seen == ["nobody"] * 3
 
-
-def test_a_context_variable_lasts_for_the_whole_of_its_call(serve: Serve) -> None:
-    server = serve(
+async def test_a_context_variable_lasts_for_the_whole_of_its_call(served: Served) -> None:
+    client = served(
         """
         owner = contextvars.ContextVar("owner", default="nobody")
 
@@ -1362,11 +1384,10 @@ def test_a_context_variable_lasts_for_the_whole_of_its_call(serve: Serve) -> Non
             return owner.get()
         """
     )
-    server.send(*(tool_call(n, "claims", name=f"call {n}") for n in range(10)))
+    async with client.client as caller:
+        seen = await asyncio.gather(*(caller.call("claims", name=f"call {n}") for n in range(10)))
 
-    seen = {m["id"]: m["result"]["structuredContent"]["result"] for m in server.answers(10)}
-
-    assert seen == {n: [f"call {n}"] * 3 + ["nobody"] for n in range(10)}
+    assert seen == [[f"call {n}"] * 3 + ["nobody"] for n in range(10)]
 
 
 FIRST_STEPS = {
@@ -1435,21 +1456,19 @@ FIRST_STEPS = {
 }
 
 
-def test_asyncio_works_in_the_first_step_of_a_tool(serve: Serve) -> None:
+async def test_asyncio_works_in_the_first_step_of_a_tool(served: Served) -> None:
     names = {f"tool_{title.replace(' ', '_')}": title for title in FIRST_STEPS}
     functions = (
         f"@server.tool\nasync def {name}() -> str:\n    {FIRST_STEPS[title].strip()}\n"
         for name, title in names.items()
     )
-    server = serve("\n".join(function.replace("\n        ", "\n    ") for function in functions))
+    source = "\n".join(function.replace("\n        ", "\n    ") for function in functions)
+    async with served(source).client as client:
+        one_by_one = {name: await client.call(name) for name in names}
+        together = await asyncio.gather(*map(client.call, names))
 
-    one_by_one = {name: server.ask_tool(name, name) for name in names}
-    server.send(*(tool_call(name, name) for name in names))
-    together = {m["id"]: m["result"] for m in server.answers(len(names))}
-
-    done = {name: {"content": [{"type": "text", "text": "done"}]} for name in names}
-    assert one_by_one == done
-    assert together == done
+    assert one_by_one == dict.fromkeys(names, "done")
+    assert together == ["done"] * len(names)
 
 
 # Content-Length framing
@@ -1636,18 +1655,14 @@ def test_help_is_given(tmp_path: Path, arguments: list[str]) -> None:
 )
 def test_a_target_may_be_a_file_a_module_or_a_name_in_it(tmp_path: Path, target: str) -> None:
     write_server(tmp_path, "def make():\n    return server\n" + MANY_TOOLS)
-    command = [sys.executable, "-m", "toolhaft", "run", target]
+    with SyncClient.stdio(["toolhaft", "run", target], cwd=tmp_path) as client:
+        assert client.call("plain", n=5) == 5
 
-    done = subprocess.run(
-        command, input=line(PINGS[0]), cwd=tmp_path, capture_output=True, timeout=20
-    )
-
-    assert done.stdout.rstrip() == PONGS[0]
-    assert done.returncode == 0
+    assert client.exit_status == 0
 
 
-def test_a_lifespan_that_fails_is_told_and_the_server_answers(serve: Serve) -> None:
-    server = serve(
+def test_a_lifespan_that_fails_is_told_and_the_server_answers(served: Served) -> None:
+    client = served(
         """
         @contextlib.asynccontextmanager
         async def broken(server):
@@ -1662,13 +1677,15 @@ def test_a_lifespan_that_fails_is_told_and_the_server_answers(serve: Serve) -> N
         """
     )
 
-    answer: dict[str, Any] = server.ask(1, "tools/call", {"name": "needs_it", "arguments": {}})
+    with client:
+        with pytest.raises(McpError) as refused:
+            client.call("needs_it")
+        client.ping()
 
-    assert "error" in answer
-    assert "no database" not in str(answer)
-    assert server.ask(2, "ping")["result"] == {}
-    assert server.end() == 0
-    assert "no database" in server.stderr
+    assert "no database" not in str(refused.value)
+    assert "no database" not in str(client.wire)
+    assert client.exit_status == 0
+    assert "no database" in client.stderr
 
 
 def test_an_idle_server_is_small(serve: Serve) -> None:

@@ -418,6 +418,23 @@ async def test_what_is_no_message_on_stdout_is_told(tmp_path: Path) -> None:
             pass
 
 
+async def test_what_comes_last_on_stdout_is_on_record_without_the_end_of_its_line(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "author.py"
+    file.write_text(
+        "import atexit, os\n"
+        "from toolhaft import Server\n"
+        "out = os.dup(1)\n"
+        "atexit.register(os.write, out, b'half a line')\n"
+        "Server('s').run()\n"
+    )
+    async with Client.stdio(["python", file], revision="2025-11-25") as client:
+        await client.ping()
+
+    assert client.wire.received[-1] == b"half a line"
+
+
 async def test_a_command_that_is_not_there_is_told() -> None:
     with pytest.raises(ServerGone, match="no-such-command --now cannot be started"):
         async with Client.stdio("no-such-command --now"):

@@ -138,6 +138,8 @@ class _Pipes(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)
+        if fd == 1 and self._line.strip():
+            self._hear(bytes(self._line))  # a last line without its end
         self._look()
 
     def process_exited(self) -> None:

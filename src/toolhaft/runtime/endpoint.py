@@ -13,8 +13,8 @@ from typing import Final, cast
 
 from msgspec import UNSET, Struct
 
+from ..envelope import decode, failure
 from ..errors import InternalError, Unauthorized
-from ..jsonrpc import decode, failure
 from ..protocol.handshake import Session
 from ..protocol.head import SESSION, Head
 from ..protocol.http import (

@@ -179,7 +179,7 @@ async def converse(
                 output,
                 connection,
                 ended=over.set,
-                patience=limits.shutdown_seconds,
+                patience=limits.shutdown_seconds if journal is None else None,
                 read=os.read if journal is None else journal.read,
             )
             input_.start(ear)
@@ -204,14 +204,15 @@ async def converse(
 
 
 async def _deliver(output: Output, seconds: float, hurry: Callable[[], bool]) -> None:
-    """Whoever still reads gets everything that was answered."""
+    """Whoever is there gets everything that was answered, however late it reads: that it has gone
+    would be told. There is a limit only if somebody is in a hurry."""
     loop = asyncio.get_running_loop()
-    deadline, taken = loop.time() + seconds, output.taken
+    deadline = loop.time() + seconds
     while not output.empty and loop.time() < deadline:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(output.emptied(), _A_MOMENT)
-        if output.taken != taken and not hurry():
-            deadline, taken = loop.time() + seconds, output.taken
+        if not hurry():
+            deadline = loop.time() + seconds
 
 
 async def _first(*waits: Coroutine[Any, Any, Any]) -> None:

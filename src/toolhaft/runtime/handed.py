@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 # Input, output, journal, and the two ends of the outbox.
 _COUNT: Final = 5
+# Not every C library has both.
+_CAN: Final = hasattr(os, "splice") and hasattr(fcntl, "F_ADD_SEALS")
 # As much as a pipe takes.
 _CHUNK: Final = 65536
 
@@ -74,11 +76,11 @@ class Handed:
 
     def take(self) -> bool:
         """Can the client be spoken to on these? If not, it will be on the wire."""
-        if len(self._descriptors) != _COUNT or sys.platform != "linux":
+        if len(self._descriptors) != _COUNT or sys.platform != "linux" or not _CAN:
             return False
         try:
             *pipes, memory, outbox, into = self._descriptors
-            if not all(_is_pipe(each) for each in (*pipes, outbox, into)):
+            if not (all(map(_is_pipe, pipes)) and _are_ends(outbox, into)):
                 return False
             for each in (outbox, into):
                 os.set_blocking(each, False)
@@ -110,6 +112,12 @@ class Handed:
         os.close(null)
 
 
+def _are_ends(out: int, into: int) -> bool:
+    """Are these two the ends of one pipe? Else what is written would never come out."""
+    one, other = os.fstat(out), os.fstat(into)
+    return stat.S_ISFIFO(one.st_mode) and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+
+
 def _is_pipe(descriptor: int) -> bool:
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
@@ -138,6 +146,8 @@ class NotedOutput(Output):
         self._outbox, self._into = handed.outbox
         # How much is in the outbox.
         self._waiting = 0
+        # Into a socket that somebody makes wait again, who shares it, the system would wait.
+        self._is_socket = stat.S_ISSOCK(os.fstat(handed.output).st_mode)
 
     def _write(self, data: bytes | memoryview, end: bytes = b"") -> None:
         rest = b"".join((data, end)) if end else data
@@ -146,8 +156,7 @@ class NotedOutput(Output):
         try:
             while (rest or self._waiting) and self._descriptor >= 0:
                 if not self._waiting:
-                    count = self._waiting = os.write(self._into, rest)
-                    self._journal.wrote(bytes(rest if count == len(rest) else rest[:count]))
+                    count = self._waiting = self._journal.write(self._into, rest)
                     rest = rest[count:]
                 sent = self._deliver()
                 self._waiting -= sent
@@ -167,4 +176,6 @@ class NotedOutput(Output):
     def _deliver(self) -> int:
         if sys.platform != "linux":
             raise OSError("there is no splice here")
+        if self._is_socket and os.get_blocking(self._descriptor):
+            os.set_blocking(self._descriptor, False)
         return os.splice(self._outbox, self._descriptor, self._waiting, flags=os.SPLICE_F_NONBLOCK)

@@ -14,8 +14,8 @@ from typing import Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from ..envelope import Decoded, Id, Message, decode
 from ..errors import HeaderMismatch
-from ..jsonrpc import Decoded, Id, Message, decode
 from ..protocol import calls as events
 from ..protocol.handshake import OPEN, Session
 from ..protocol.head import SESSION, Head

@@ -208,7 +208,7 @@ class Input:
         connection: Connection,
         *,
         ended: Callable[[], None],
-        patience: float = 1.0,
+        patience: float | None = 1.0,
         read: Callable[[int, int], bytes] = os.read,
     ) -> None:
         self.descriptor = descriptor
@@ -309,7 +309,10 @@ class Input:
 
     def _hung_up(self) -> None:
         """The client has ended its side while it does not read ours: it may read what is left, but
-        if it takes nothing for as long as we may take to end, nobody is there any more."""
+        if it takes nothing for as long as we may take to end, nobody is there any more. Without a
+        `patience`, somebody else tells when it has gone."""
+        if self._patience is None:
+            return
         self._loop.call_later(self._patience, self._look_again, self._output.taken)
 
     def _look_again(self, taken: int) -> None:

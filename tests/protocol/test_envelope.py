@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from toolhaft.errors import InvalidParams
-from toolhaft.jsonrpc import (
+from toolhaft.envelope import (
     Fault,
     Message,
     decode,
@@ -18,6 +17,7 @@ from toolhaft.jsonrpc import (
     response,
     salvage_id,
 )
+from toolhaft.errors import InvalidParams
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
