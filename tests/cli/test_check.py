@@ -41,7 +41,7 @@ def said(report: Json, *rules: str) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_the_examples_have_no_errors(path: Path) -> None:
-    done = toolhaft("check", str(path), "--json", "--level", "error", cwd=ROOT)
+    done = toolhaft("check", str(path), "--json", "--level", "error", cwd=path.parent)
     report = json.loads(done.stdout)
 
     errors = {(each["rule"], each["where"]) for each in report["findings"]}

@@ -63,6 +63,7 @@ def long_on_a_thread(ctx: Context) -> str:
 
 @server.tool
 async def long_with_progress(ctx: Context) -> str:
+    say("stream begins")
     await ctx.progress(1, 2)
     await asyncio.sleep(60)
     return "finished"
@@ -236,6 +237,7 @@ def abandoned(serve_all: Serve, request: pytest.FixtureRequest) -> Abandoned:
     for name, connection in waiting.items():
         connection.send(messages[name])
     begun(site, 4, "long begins")
+    begun(site, 2, "stream begins")
 
     site.signal(request.param)
     with ThreadPoolExecutor(6) as pool:

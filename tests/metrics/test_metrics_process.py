@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.commands import toolhaft, write_server
-from tests.http_process.web import Site, by_command, write
+from tests.http_process.web import Site, by_command, calls, write
 
 from toolhaft.cli.metrics import NoMetrics, read, text_of
 from toolhaft.exposition import exposition
@@ -58,7 +58,7 @@ def served(folder: Path, source: str, *options: str) -> Iterator[Site]:
 def test_the_command_shows_the_table_the_text_and_the_numbers(tmp_path: Path) -> None:
     with served(tmp_path, ADD, "--metrics") as site:
         where = f"127.0.0.1:{site.port}"
-        site.call("add", a=1, b=2)
+        site.post(calls("add", a=1, b=2))
         table = toolhaft("metrics", where, cwd=tmp_path)
         text = toolhaft("metrics", f"http://{where}/metrics", "--text", cwd=tmp_path)
         numbers = toolhaft("metrics", where, "--json", cwd=tmp_path)
@@ -117,7 +117,7 @@ def test_what_is_written_can_be_read_again() -> None:
 
 def test_each_of_several_workers_says_which_it_is(tmp_path: Path) -> None:
     with served(tmp_path, ADD, "--metrics", "--workers", "2") as site:
-        site.call("add", a=1, b=2)
+        site.post(calls("add", a=1, b=2))
         pages = [read(site.get("/metrics").body.decode()) for _ in range(30)]
 
     [found] = {page.labels["worker"] for each in pages for page in each if page.measured}
@@ -177,7 +177,7 @@ def test_a_log_of_the_environment_that_is_a_folder_is_told(tmp_path: Path) -> No
 
 def test_the_command_logs_what_goes_over_http(tmp_path: Path) -> None:
     with served(tmp_path, ADD, "--log-traffic", "traffic.jsonl") as site:
-        site.call("add", a=1, b=2)
+        site.post(calls("add", a=1, b=2))
 
     entries = [json.loads(line) for line in (tmp_path / "traffic.jsonl").read_text().splitlines()]
     assert [(entry["direction"], entry["id"]) for entry in entries] == [("in", 1), ("out", 1)]
