@@ -154,11 +154,15 @@ class Stdio(Door):
         return _OnPipe(self.process, id_)
 
     def say(self, payload: bytes) -> list[dict[str, Any]]:
-        id_ = next(self._ids)
         self.process.messages()  # of others, before
-        self.process.write(payload + b"\n" + process.line(request(id_, "ping")))
-        self.process.answer(id_)
-        said = self.process.messages()
+        self.process.write(payload + b"\n")
+        said: list[dict[str, Any]] = []
+        # Twice: while a long message is looked at, somebody else may answer what comes behind it.
+        for _ in range(2):
+            id_ = next(self._ids)
+            self.process.write(process.line(request(id_, "ping")))
+            self.process.answer(id_)
+            said += self.process.messages()
         return [each for each in said if "method" not in each]
 
     def burst(self, messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
