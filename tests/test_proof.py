@@ -41,17 +41,9 @@ def test_every_figure_on_a_page_is_known(path: Path) -> None:
     assert names <= known
 
 
-@pytest.fixture(scope="module")
-def counts() -> dict[str, str]:
-    """What can be counted without looking at every test: that would take a while."""
-    return {
-        **counting.counts(),
-        **{name: f"{counting.cases(set_):,}" for name, set_ in counting.SETS.items()},
-    }
-
-
 @with_figures
-def test_what_a_page_counts_still_fits_the_tree(path: Path, counts: dict[str, str]) -> None:
+def test_what_a_page_counts_still_fits_the_tree(path: Path) -> None:
+    counts = counting.counts()
     stale = {
         name: (text, counts[name])
         for name, text in figures.spans(path.read_text(encoding="utf-8"))

@@ -208,7 +208,7 @@ def test_what_is_offered_is_taken(descriptors: list[int], places: Path) -> None:
 
     assert welcome["taken"] is True
     assert json.loads(answer)["id"] == 1
-    assert len(held("self")) == before
+    assert len(held("self")) <= before
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_what_cannot_be_used_is_let_go(descriptors: list[int], places: Path, wha
                 wire.sendall(line(request(1, "ping")))
                 assert json.loads(wire.recv(4096))["id"] == 1
 
-    assert len(held("self")) == before
+    assert len(held("self")) <= before
 
 
 def test_memory_cannot_be_taken_away(descriptors: list[int], places: Path) -> None:
@@ -268,7 +268,7 @@ def test_whoever_sends_more_and_more_is_left(places: Path, dial: Dial) -> None:
         with dial(attached.socket) as other:
             other.shake()
 
-    assert len(held("self")) == before
+    assert len(held("self")) <= before
 
 
 # The end of the process

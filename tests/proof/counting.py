@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -67,6 +68,7 @@ def dependencies() -> list[str]:
     return sorted(found)
 
 
+@cache
 def counts() -> dict[str, str]:
     """All that is counted at once."""
     layers = lines_by_layer()
