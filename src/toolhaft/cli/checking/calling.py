@@ -8,12 +8,13 @@ import re
 from typing import Any
 
 from ...client.failures import BadAnswer
+from ...client.outcomes import entries_of
 from ...client.shapes import as_object
 from ...errors import McpError
 from ...features.values import WrongResult
 from ...schema.checker import problems
 from .findings import Finding
-from .serving import Client, Json, list_in
+from .serving import Client, Json
 
 _PATIENCE = 10.0
 # How failures are marked, in answers and in the log alike.
@@ -49,14 +50,14 @@ async def called(client: Client, listing: Json) -> list[Finding]:
     for resource in listing["resources"]:
         where = f"resource {resource['uri']}"
         result = await _asked(client, where, "resources/read", {"uri": resource["uri"]}, found)
-        if result is not None and not list_in(result, "contents", "resources/read"):
+        if result is not None and not entries_of(result, "resources/read", "contents"):
             words = "it is empty: reading it gives no contents"
             found.append(Finding("warning", "empty", where, words, "return something"))
     for prompt in listing["prompts"]:
         if not any(each.get("required") for each in prompt.get("arguments", [])):
             where = f"prompt {prompt['name']}"
             result = await _asked(client, where, "prompts/get", {"name": prompt["name"]}, found)
-            if result is not None and not list_in(result, "messages", "prompts/get"):
+            if result is not None and not entries_of(result, "prompts/get", "messages"):
                 words = "it is empty: it gives no messages"
                 found.append(Finding("warning", "empty", where, words, "return a message"))
     return found
@@ -107,7 +108,7 @@ async def _logged(client: Client, failure: str) -> str:
 
 def _text(result: Json) -> str:
     texts: list[str] = []
-    for each in list_in(result, "content", "tools/call"):
+    for each in entries_of(result, "tools/call", "content"):
         block = as_object(each) or {}
         if block.get("type") != "text":
             continue

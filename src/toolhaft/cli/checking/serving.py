@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 from ...client.failures import BadAnswer
-from ...client.outcomes import result_of
-from ...client.shapes import as_list, as_object
+from ...client.outcomes import entries_of, result_of
+from ...client.shapes import as_object
 from ...protocol.revisions import NEWEST_HANDSHAKE, SUPPORTED
 from ...protocol.stateless import SERVER_INFO
 from ...testing.results import converted
@@ -181,7 +181,7 @@ async def _pages(
     client: Client, method: str, member: str, kind: type[Any], *, handshake: bool
 ) -> list[Json]:
     page = await client.request(method, {}, handshake=handshake)
-    entries = list_in(page, member, method)
+    entries = entries_of(page, method, member)
     seen: set[str] = set()
     while "nextCursor" in page:
         cursor = page["nextCursor"]
@@ -191,22 +191,10 @@ async def _pages(
             raise BadAnswer(f"{method} gives the cursor {cursor!r} twice, so its pages never end")
         seen.add(cursor)
         page = await client.request(method, {"cursor": cursor}, handshake=handshake)
-        entries += list_in(page, member, method)
+        entries += entries_of(page, method, member)
     for entry in entries:
         converted(entry, kind, method)
     return entries
-
-
-def list_in(result: Json, member: str, method: str) -> list[Any]:
-    """A list that the result of a request has to have.
-
-    Raises:
-        BadAnswer: it has none.
-    """
-    found = as_list(result.get(member))
-    if found is None:
-        raise BadAnswer(f"{method}: the server's result has no list {member!r}: {result!r:.200}")
-    return found
 
 
 def _object_in(result: Json, member: str, method: str) -> Json:
