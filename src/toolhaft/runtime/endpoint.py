@@ -134,7 +134,7 @@ class Endpoint:
     def at_once(self, head: Head, body: bytes) -> Whole | Begun | None:
         """What comes of it before anybody has to wait: its response, or a call that is under way.
         None: nothing was done."""
-        if not self._is_plain:  # any more
+        if not self._is_plain or len(body) > self._limits.message_bytes:
             return None
         try:
             return self._posting.at_once(head, None, decode(body))
