@@ -106,6 +106,7 @@ class Head(Mapping[str, str]):
 
     __slots__ = (
         "_raw",
+        "_routed",
         "fits",
         "layout",
         "repeated",
@@ -129,6 +130,8 @@ class Head(Mapping[str, str]):
             names, values = zip(*_joined(pairs), strict=True)
             layout = _lay_out(names)
         self._raw: Mapping[bytes, bytes] | None = None
+        # What they were found to say last: the method, and which parameter is called how.
+        self._routed: tuple[str, str | None, object] | None = None
         self.layout = layout
         self.sent: Values = (*values, None)
         # The revision that the header names, or that silence stands for; None is one that nobody
@@ -154,6 +157,7 @@ class Head(Mapping[str, str]):
         other.revision = self.revision
         other.stateless = self.stateless
         other.welcome = self.welcome
+        other._routed = self._routed
         other._raw = None
         return other
 
@@ -219,15 +223,23 @@ class Head(Mapping[str, str]):
         Raises:
             HeaderMismatch: one of them does not.
         """
+        if self._routed is not None and params is not None:
+            said, member, value = self._routed
+            if said == method and (member is None or getattr(params, member) == value):
+                return
         sent, layout = self.sent, self.layout
         if sent[layout.method] != method.encode() and self.text(METHOD) != method:
             raise HeaderMismatch("Mcp-Method", self.text(METHOD), method)
         member = _NAMED.get(method)
-        if member is None or params is None:
+        if params is None:
             return
-        name: str = getattr(params, member)
-        if sent[layout.name] != name.encode() or not _is_plain(name):
-            compare("Mcp-Name", self.text(NAME), name)
+        name: str | None = None
+        if member is not None:
+            name = getattr(params, member)
+            assert isinstance(name, str), "what a header repeats is a text"
+            if sent[layout.name] != name.encode() or not _is_plain(name):
+                compare("Mcp-Name", self.text(NAME), name)
+        self._routed = (method, member, name)
 
 
 _NONE: Final[frozenset[bytes]] = frozenset()

@@ -296,6 +296,11 @@ class Endpoint:
             self._pair.end()
 
     @property
+    def is_over(self) -> bool:
+        """Is nobody taken in any more?"""
+        return self._ending
+
+    @property
     def busy(self) -> bool:
         """Does anybody wait for an answer?"""
         return bool(self._driver.calls) or (self._pair is not None and self._pair.busy)

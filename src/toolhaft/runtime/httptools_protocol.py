@@ -75,9 +75,8 @@ class Protocol(HttpToolsProtocol):
         self._complete = 0
         # Was it answered at once?
         self._is_answered = False
-        # A head to know again, where it was sent to, and who was shown it there.
+        # A head to know again, and who has answered it.
         self._known: Known | None = None
-        self._known_url = b""
         self._known_by: Endpoint | None = None
         self._misses = 0
         # What gives the answer of a call that is under way before its request is parsed.
@@ -198,20 +197,23 @@ class Protocol(HttpToolsProtocol):
 
     # The short way
 
-    def _again(self, known: Known, data: bytes) -> bool:
+    def _again(self, endpoint: Endpoint, known: Known, data: bytes) -> bool:
         """Answer a request whose head is known. False: it is still to be parsed."""
         found = known.request(data)
         if found is None or self._is_waiting or self.flow.write_paused:
             return False
-        endpoint = self._services.at_hand(self._known_url, self.loop)
-        if endpoint is None or endpoint is not self._known_by:
-            return False
         outcome = endpoint.at_once(*found)
         if type(outcome) is Whole:
-            self._unset_keepalive_if_required()
+            if self.timeout_keep_alive_task is not None:
+                self._unset_keepalive_if_required()
             self._answer(outcome)
             return True
-        self._begun = partial(endpoint, begun=outcome) if type(outcome) is Begun else self._usual
+        if type(outcome) is Begun:
+            self._begun = partial(endpoint, begun=outcome)
+        else:
+            self._begun = self._usual
+            if endpoint.is_over:
+                self._known = self._known_by = None
         return False
 
     @property
@@ -224,7 +226,6 @@ class Protocol(HttpToolsProtocol):
         self._misses += 1
         if self._expected is not None and (self._known is None or self._misses > _MOST_MISSES):
             self._known = known(data, self._expected)
-            self._known_url = self.url
             self._known_by = self._services.at_hand(self.url, self.loop)
             self._misses = 0
 
@@ -271,7 +272,13 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """More of a request, or of several."""
         is_first = self._is_between
-        if is_first and self._known is not None and self._again(self._known, data):
+        known, endpoint = self._known, self._known_by
+        if (
+            known is not None
+            and endpoint is not None
+            and is_first
+            and self._again(endpoint, known, data)
+        ):
             self._misses = 0
             return
         self._active_at = self.loop.time()
