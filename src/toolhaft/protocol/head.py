@@ -142,13 +142,14 @@ class Head(Mapping[str, str]):
         # Is it known that a message with this head is let in? See `Regulars`.
         self.welcome = False
 
-    def with_values(self, length: bytes, session: bytes | None) -> "Head":
-        """The same with another body and another session, of a head that has both or just the
-        first, and none of them twice."""
-        layout = self.layout
-        sent = list(self.sent)
-        sent[layout.length] = length
-        sent[layout.session] = session  # without one, this is None at the end
+    def with_values(self, length: bytes | None, session: bytes | None) -> "Head":
+        """The same with another length of the body, another session, or both; neither of them is
+        new, and nothing is there twice."""
+        layout, sent = self.layout, list(self.sent)
+        if length is not None:
+            sent[layout.length] = length
+        if session is not None:
+            sent[layout.session] = session
         other = Head.__new__(Head)
         other.sent = tuple(sent)
         other.layout = layout
