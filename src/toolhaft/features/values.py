@@ -17,9 +17,9 @@ from ..schema.kinds import decoder_of, in_words, kind_of
 from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
-from .asking import InputRequired
 from .checking import Explicit, problems
 from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of
+from .signs import InputRequired
 
 _UNDECLARED = inspect.Parameter.empty
 _BYTES = (bytes, bytearray, memoryview)
