@@ -381,7 +381,7 @@ class Bridge:
             if lost:
                 raise _Lost(words)
             return False
-        if ledger.opaque or ledger.unended is None:
+        if ledger.opaque or ledger.outgrown or ledger.unended is None:
             raise _Lost(words)
         wait = _RETURN if self._wait is None else self._wait
         if wait:
