@@ -289,6 +289,7 @@ class Conversation:
 
     async def _sent(self, message: Any, frame: bytes | None, answer: "asyncio.Future[Any]") -> Any:
         await self.send(message, frame)
+        self._waiting.sent(answer)
         return await answer
 
     async def notify(self, method: str, params: Json | None = None) -> None:

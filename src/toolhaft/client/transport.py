@@ -27,7 +27,8 @@ class Transport(Protocol):
         ...
 
     async def send(self, frame: bytes, message: Any) -> None:
-        """Send a message, which is also given as it was before it became bytes."""
+        """Send a message, which is also given as it was before it became bytes. Over HTTP, what has
+        no id of its own, such as a batch, is sent when its answers have come."""
         ...
 
     def agreed(self, version: str) -> None:
