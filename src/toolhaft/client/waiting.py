@@ -5,9 +5,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from .shapes import as_list, as_object, is_silent
+from .shapes import Json, as_list, as_object, is_silent
 
-Json: TypeAlias = dict[str, Any]
 Answer: TypeAlias = asyncio.Future[Any]
 
 
