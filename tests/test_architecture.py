@@ -46,7 +46,7 @@ LARGEST = {
     "protocol": 2200,
     "features": 4400,
     "runtime": 5700,
-    "client": 1350,
+    "client": 1400,
     "face": 2800,
 }
 EDGES = {"auth", "ext", "testing", "cli"}
@@ -562,7 +562,7 @@ def test_a_bridge_is_small_and_says_what_it_is() -> None:
     modules = bridge_modules()
 
     assert [module.path for module in modules if not ast.get_docstring(module.tree)] == []
-    assert sum(code_lines(module.text) for module in modules) < 1260
+    assert sum(code_lines(module.text) for module in modules) < 1330
 
 
 def test_no_two_files_of_tests_have_the_same_name() -> None:
