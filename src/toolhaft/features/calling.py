@@ -220,9 +220,8 @@ class _Run:
                 except BaseException as raised:
                     error = raised
                     raise
-            if (
-                error is not None
-            ):  # a dependency has caught it, and the call has failed all the same
+            # A dependency has caught it, and the call has failed all the same.
+            if error is not None:
                 raise error
             return result
         finally:
