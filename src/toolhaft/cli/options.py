@@ -274,13 +274,7 @@ def _metrics(parser: argparse.ArgumentParser) -> None:
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print the numbers as JSON")
     shape.add_argument("--text", action="store_true", help="print what Prometheus reads")
-    parser.add_argument(
-        "--header",
-        metavar="NAME:VALUE",
-        action="append",
-        default=[],
-        help="send this header, as a guard may ask for",
-    )
+    _headers(parser, "send this header, as a guard may ask for; once for each")
 
 
 def _words(parser: argparse.ArgumentParser, help_: str) -> None:
@@ -319,14 +313,12 @@ def _answers(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _headers(parser: argparse.ArgumentParser) -> None:
+def _headers(
+    parser: argparse.ArgumentParser,
+    help_: str = "send this header to a server at a URL; once for each",
+) -> None:
     parser.add_argument(
-        "--header",
-        metavar="NAME:VALUE",
-        action="append",
-        default=[],
-        type=header,
-        help="send this header to a server at a URL; once for each",
+        "--header", metavar="NAME:VALUE", action="append", default=[], type=header, help=help_
     )
 
 

@@ -49,11 +49,11 @@ def assert_contract(
     __tracebackhide__ = True
     file = _beside(path, inspect.stack(0)[1].filename)
     now = _now(contract_of(server)) if isinstance(server, Server) else server
-    if _is_set(UPDATE) if update is None else update:
+    if is_set(UPDATE) if update is None else update:
         write_contract(file, now)
         return
     if not file.exists():
-        if _is_set("CI"):
+        if is_set("CI"):
             raise ContractChanged(
                 f"{file} is not there; run the test once where it is kept, and commit it", []
             )
@@ -120,7 +120,8 @@ def _beside(path: str | os.PathLike[str], caller: str) -> Path:
     return (here.parent if here.is_file() else Path.cwd()) / path
 
 
-def _is_set(name: str) -> bool:
+def is_set(name: str) -> bool:
+    """Does a variable of the environment say yes?"""
     return os.environ.get(name, "").lower() not in _NO
 
 
