@@ -41,7 +41,11 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="add every message to this file, as JSON lines (default: the file that TOOLHAFT_LOG "
         "names, if it is set)",
     )
-    http = parser.add_argument_group("over HTTP")
+    _over_http(parser.add_argument_group("over HTTP"))
+
+
+def _over_http(http: Any) -> None:
+    """What is said of a service over HTTP, in its group of the help."""
     http.add_argument(
         "--http", metavar="HOST:PORT", help="serve any number of clients over HTTP, at this address"
     )

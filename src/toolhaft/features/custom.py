@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
-from .asking import InputRequired
 from .calling import Callee, Failed, Finish
 from .context import Context, MakeContext
 from .signature import form_of
@@ -147,8 +146,4 @@ class Custom:
         if self._is_whole:  # then rounds are the method's
             return await self._hook(exchange, *given)
         context = self._hook.context(exchange)
-        if asked := context.rounds.resumed():
-            context.rounds.take(await exchange.ask(asked))
-        while isinstance(value := await self._hook.within(context, exchange, given), InputRequired):
-            context.rounds.take(await exchange.ask(context.rounds.begin(value)))
-        return value
+        return await context.rounds.settled(partial(self._hook.within, context, exchange, given))

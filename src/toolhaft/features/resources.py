@@ -29,7 +29,7 @@ from .calling import Callee
 from .completer import Complete, Completes
 from .content import Contents
 from .custom import Custom, Own, Recipe, Route
-from .expecting import valid_uri
+from .expecting import BYTES, valid_uri
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 
@@ -380,7 +380,7 @@ def _contents(resource: Resource, uri: str, value: Any) -> ResourceContents:
         return value
     if isinstance(value, Contents):
         return value.contents(uri, resource.mime_type)
-    if isinstance(value, str | bytes | bytearray | memoryview):
+    if isinstance(value, (str, *BYTES)):
         return Contents(cast(str | bytes, value)).contents(uri, resource.mime_type)
     mime = resource.mime_type or "application/json"
     return TextContents(uri=uri, text=write(value).decode(), mime_type=mime)
