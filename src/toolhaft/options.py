@@ -139,9 +139,12 @@ class Terms(Struct, frozen=True, kw_only=True):
         if self.guard is not None and not callable(self.guard):
             raise TypeError(f"guard takes a function of the headers, not {self.guard!r}")
         for name in ("allow_hosts", "allow_origins"):
-            if isinstance(value := getattr(self, name), str):
+            value: Any = getattr(self, name)
+            if isinstance(value, str):
                 raise TypeError(f"{name} takes a list, as in {name}=[{value!r}]")
-            if not (isinstance(value, Collection) and all(isinstance(each, str) for each in value)):
+            if not isinstance(value, Collection) or not all(
+                isinstance(each, str) for each in cast(Collection[object], value)
+            ):
                 raise TypeError(f"{name} takes a list of str, not {value!r}")
         for host in self.allow_hosts:
             if "/" in host:

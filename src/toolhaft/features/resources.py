@@ -58,7 +58,7 @@ class Cache(Struct, frozen=True):
             raise ValueError(f'Cache: scope is "public" or "private", not {self.scope!r}')
 
     @classmethod
-    def of(cls, given: "float | Cache | None", what: str) -> "Cache":
+    def of(cls, given: object, what: str) -> "Cache":
         """As an author may say it.
 
         Raises:
