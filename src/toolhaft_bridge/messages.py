@@ -71,4 +71,5 @@ def error_in(answer: bytes) -> str | None:
 
 
 def _first(line: bytes) -> Message:
-    return next(iter(messages_of(line)), {})
+    nothing: Message = {}
+    return next(iter(messages_of(line)), nothing)
