@@ -46,6 +46,7 @@ from .runtime.telling import tell
 from .sealing import Secret, stateless
 from .types.lifecycle import ServerCapabilities
 from .types.wire import Icon, Implementation
+from .undisturbed import Undisturbed
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bytes, str, dict[str, Any])
@@ -214,7 +215,8 @@ class Server(Registering):
         """
         check_listening(http, path, workers, options)
         if http is None:
-            from .run import run_stdio  # noqa: PLC0415
+            with Undisturbed():
+                from .run import run_stdio  # noqa: PLC0415
 
             run_stdio(self, framing)
         else:
