@@ -12,9 +12,10 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from .beginning import Begun
 from .envelope import encode, is_notification
 from .protocol.calls import Batch, Call, Event, Reply
-from .protocol.framing import Framer, FramingName
+from .protocol.framing import Framer
 from .protocol.handshake import Session
 from .protocol.ports import Reader, Writer
 from .runtime import descriptors
@@ -102,10 +103,11 @@ def _has_answer(event: Event) -> bool:
     return isinstance(event, Call | Reply)
 
 
-def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = False) -> None:
+def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
     """Serve one client over stdin and stdout, until it ends its side or a signal comes.
 
     Args:
+        begun: what was said before.
         last: nothing follows in this process, so the watch may end it at the deadline.
     """
     wires = descriptors.take()
@@ -117,7 +119,7 @@ def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = F
         )
     loop = Loop()
     watch: list[Watch] = []
-    main = loop.create_task(_serve_stdio(service, wires, framing, loop.ears, watch))
+    main = loop.create_task(_serve_stdio(service, wires, begun, loop.ears, watch))
     try:
         run_to_the_end(loop, main)
     finally:
@@ -131,13 +133,15 @@ def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = F
 async def _serve_stdio(
     service: Service,
     wires: descriptors.Descriptors,
-    framing: FramingName,
+    begun: Begun,
     ears: Ears,
     watches: list[Watch],
 ) -> None:
     loop = asyncio.get_running_loop()
-    framer = Framer(service.limits.message_bytes, framing)
+    framer = begun.framer
     output = Output(wires.output, framer, service.limits.waiting_bytes)
+    for answer in begun.answers:
+        output.send(answer)
     over = asyncio.Event()
 
     def stop() -> None:
@@ -149,6 +153,7 @@ async def _serve_stdio(
         async with connected(
             service,
             output.send,
+            session=begun.session,
             send_pieces=output.send_pieces,
             drained=output.drained,
             throttle=output.throttle,
@@ -162,6 +167,8 @@ async def _serve_stdio(
             watches.append(watch)
             watch.start()
             input_.start(ears)
+            if framer.frames:
+                loop.call_soon(input_.serve)
             await over.wait()
             watch.expect_end()
             output.end()

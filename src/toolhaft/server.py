@@ -216,9 +216,13 @@ class Server(Registering):
         check_listening(http, path, workers, options)
         if http is None:
             with Undisturbed():
+                from .beginning import begin  # noqa: PLC0415
+
+            begun = begin(self, framing)
+            with Undisturbed():
                 from .run import run_stdio  # noqa: PLC0415
 
-            run_stdio(self, framing)
+            run_stdio(self, begun)
         else:
             from .listener import Listener  # noqa: PLC0415
 
