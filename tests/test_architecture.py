@@ -105,6 +105,7 @@ IMPORTED_LATER = {
     ("server.py", "include", ".composing"),
     ("server.py", "include", ".including"),
     ("server.py", "run", ".beginning"),
+    ("server.py", "store", ".runtime.memory"),
     ("server.py", "run", ".listener"),
     ("server.py", "run", ".run"),
     ("server.py", "serve", ".run"),

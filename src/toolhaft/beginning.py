@@ -13,15 +13,17 @@ from .protocol.ports import Traffic
 from .protocol.stateless import Stateless
 from .runtime import descriptors
 from .runtime.greeting import Greeter, greet
+from .runtime.signals import Signals
 from .types.wire import Implementation
 
 
 class Begun(Struct, eq=False):
     """A conversation that has begun: what was read of it and not answered yet, who the client is,
-    and what it has still to be sent."""
+    who hears of signals, and what the client has still to be sent."""
 
     framer: Framer
     session: Session
+    signals: Signals
     answers: list[bytes] = []
 
 
@@ -41,7 +43,8 @@ class Beginner(Greeter, Protocol):
 def begin(service: Beginner, framing: FramingName) -> Begun:
     """Begin to speak with whoever is at stdin and stdout."""
     wires = descriptors.take()
-    begun = Begun(Framer(service.limits.message_bytes, framing), Session())
+    begun = Begun(Framer(service.limits.message_bytes, framing), Session(), Signals())
+    begun.signals.catch()
     # Middleware may wait, and is around greetings, too; a log has each message.
     if not service.dispatch.has_middleware and service.traffic is None:
         peer = Peer(service.info, session=begun.session, stateless=service.stateless)

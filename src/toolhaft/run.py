@@ -6,8 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator
-from types import FrameType
+from collections.abc import Generator
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -22,6 +21,7 @@ from .runtime import descriptors
 from .runtime.ears import Ears, Loop
 from .runtime.endurance import run_to_the_end
 from .runtime.service import Service, connected
+from .runtime.signals import Signals
 from .runtime.stderr import drain, log_to_stderr
 from .runtime.stdio import Input, Output
 from .runtime.watch import Watch
@@ -149,7 +149,8 @@ async def _serve_stdio(
             watch.expect_end()
         loop.call_soon_threadsafe(over.set)
 
-    with _signals(loop, stop):
+    with _woken_by_signals(loop, begun.signals):
+        begun.signals.stop_with(stop)
         async with connected(
             service,
             output.send,
@@ -179,33 +180,20 @@ async def _serve_stdio(
 
 
 @contextlib.contextmanager
-def _signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Generator[None]:
-    """The first Ctrl-C or SIGTERM ends the service, a second one the process."""
-    if threading.current_thread() is not threading.main_thread():
+def _woken_by_signals(loop: asyncio.AbstractEventLoop, signals: Signals) -> Generator[None]:
+    """Their handler runs on this thread, which may be waiting while another one gets the signal."""
+    if not signals.are_caught:
         yield
         return
-    seen: list[int] = []
-
-    def on_signal(number: int, _frame: FrameType | None) -> None:
-        if seen:
-            os._exit(128 + number)
-        seen.append(number)
-        stop()
-
-    # The handler runs on this thread, which may be waiting while another one gets the signal.
     ear, mouth = os.pipe()
     os.set_blocking(ear, False)
     os.set_blocking(mouth, False)
     loop.add_reader(ear, os.read, ear, _CHUNK)
     woken_before = signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
-    before = {
-        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
-    }
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signals.release()
         signal.set_wakeup_fd(woken_before)
         loop.remove_reader(ear)
         os.close(ear)

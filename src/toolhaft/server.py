@@ -41,7 +41,6 @@ from .protocol.limits import Limits
 from .protocol.ports import Bus, LifespanState, Reader, Store, Writer
 from .registering import Registering
 from .runtime.lane import Lane
-from .runtime.memory import MemoryStore
 from .runtime.telling import tell
 from .sealing import Secret, stateless
 from .types.lifecycle import ServerCapabilities
@@ -121,8 +120,7 @@ class Server(Registering):
         own = None if lifespan is None else _lifespan(partial(lifespan, self))
         self.lifespan = Lifespans(own)
 
-        # Where sessions and streams are kept.
-        self.store: Store = store if store is not None else MemoryStore()
+        self._store = store
         # How other processes that serve the same are told what concerns them.
         self.bus = bus
         self.lane = Lane(self.limits.threads)
@@ -267,6 +265,17 @@ class Server(Registering):
         from .run import handle_message  # noqa: PLC0415
 
         return await handle_message(self, message, self._session if session is None else session)
+
+    @property
+    def store(self) -> Store:
+        """Where sessions and streams are kept."""
+        if self._store is None:
+            from .runtime.memory import MemoryStore  # noqa: PLC0415
+
+            with self._offers.lock:
+                if self._store is None:  # nobody was quicker
+                    self._store = MemoryStore()
+        return self._store
 
     def capabilities(self) -> ServerCapabilities:
         """What the server offers, which is what is registered now."""

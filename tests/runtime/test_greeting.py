@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -240,31 +241,50 @@ def test_a_bug_of_ours_is_answered(wires: Wires, monkeypatch: pytest.MonkeyPatch
 # In a process
 
 SERVER = """
-import sys
+import os, signal, sys
 from toolhaft import Server
 
-class NotYet:
+class Meanwhile:
     def find_spec(self, name, path=None, target=None):
         if name == "asyncio":
-            sys.exit(3)
+            ACTION
 
 server = Server("greeter", version="1")
-sys.meta_path.insert(0, NotYet())
+sys.meta_path.insert(0, Meanwhile())
 server.run()
 """
 
 
-def test_the_answer_comes_before_asyncio_is_loaded() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", SERVER],
+def ended_after(action: str) -> "subprocess.CompletedProcess[bytes]":
+    """A server that does something when it begins to load asyncio."""
+    return subprocess.run(
+        [sys.executable, "-c", SERVER.replace("ACTION", action)],
         input=written(INITIALIZE),
         capture_output=True,
         timeout=PATIENCE,
         check=False,
     )
 
+
+def test_the_answer_comes_before_asyncio_is_loaded() -> None:
+    ended = ended_after("sys.exit(3)")
+
     assert ended.returncode == 3
     assert json.loads(ended.stdout)["id"] == 1
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_that_comes_while_asyncio_is_loaded_ends_the_service(name: str) -> None:
+    ended = ended_after(f"os.kill(os.getpid(), signal.{name})")
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert json.loads(ended.stdout)["id"] == 1
+
+
+def test_a_second_one_ends_the_process() -> None:
+    ended = ended_after("[os.kill(os.getpid(), signal.SIGTERM) for _ in range(2)]")
+
+    assert ended.returncode == 128 + signal.SIGTERM
 
 
 @pytest.mark.parametrize("how", ["run", "python"])

@@ -42,7 +42,7 @@ def greet(service: Greeter, peer: Peer, framer: Framer, *, input_: int, output: 
     mode = os.fstat(input_).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         return []
-    if not select.select([input_], [], [], 0)[0]:
+    if not _is_ready(input_, select.POLLIN):
         return []
     try:
         data = os.read(input_, _CHUNK)
@@ -81,8 +81,14 @@ def _answer(service: Greeter, peer: Peer, frame: Frame) -> bytes | None:
     return answer
 
 
+def _is_ready(descriptor: int, event: int) -> bool:
+    poll = select.poll()  # which takes any number, other than `select`
+    poll.register(descriptor, event)
+    return bool(poll.poll(0))
+
+
 def _written(data: bytes, output: int) -> bool:
-    if len(data) > _AT_ONCE or not select.select([], [output], [], 0)[1]:
+    if len(data) > _AT_ONCE or not _is_ready(output, select.POLLOUT):
         return False
     try:
         return os.write(output, data) == len(data)
