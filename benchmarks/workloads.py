@@ -89,6 +89,12 @@ def adding(name: str, title: str, *, tool: str = "add", **how: Any) -> Calls:
     return Calls(name, title, params=params, expected=text_content("43000"), **how)
 
 
+def adding_steadily(name: str, title: str) -> Calls:
+    """On one core all 64 have come whenever the server looks. Else it depends on the moment how
+    many it finds at a time, which changes the CPU of a call by more than thousands of tools do."""
+    return adding(name, title, in_flight=64, one_core=True)
+
+
 def echoing(name: str, title: str, *, size: int) -> Calls:
     text = ("The quick brown fox jumps over the lazy dog. " * (size // 45 + 1))[:size]
     params = {"name": "echo", "arguments": {"text": text}}
@@ -145,13 +151,13 @@ STAGES = (
     Stage(
         name="10 tools",
         tools=10,
-        workloads=(adding("tools-10", "64 in flight, 10 tools registered", in_flight=64),),
+        workloads=(adding_steadily("tools-10", "64 in flight, 10 tools registered"),),
     ),
     Stage(
         name="5,000 tools",
         tools=5000,
         slow_for=frozenset({"mcp", "fastmcp"}),  # ten seconds and more, just to register them
-        workloads=(adding("tools-5000", "64 in flight, 5,000 tools registered", in_flight=64),),
+        workloads=(adding_steadily("tools-5000", "64 in flight, 5,000 tools registered"),),
     ),
 )
 

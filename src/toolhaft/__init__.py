@@ -48,6 +48,8 @@ does not wait for the rest. Type checkers read `__init__.pyi`.
 
 from importlib import import_module as _import
 
+from .undisturbed import Undisturbed as _Undisturbed
+
 _HOMES = {
     ".attachment": ("Attachment",),
     ".errors": (
@@ -148,7 +150,9 @@ def __getattr__(name: str) -> object:
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(_import(home, __name__), name)
+    with _Undisturbed():
+        module = _import(home, __name__)
+    value = globals()[name] = getattr(module, name)
     return value
 
 

@@ -1,26 +1,20 @@
 """What registration gives back: a handle by which the thing can be changed while it is served."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, Protocol, Self, TypeVar, Unpack
+from typing import Any, Self, TypeAlias, TypeVar, Unpack
 
 from .features.authoring import check_options
-from .features.custom import Recipe
 from .features.prompts import Prompt
 from .features.registry import Registry
 from .features.resources import Resource
 from .features.tools import Tool
 from .options import PromptOptions, ResourceOptions, ToolOptions
 
-
-class _Offered(Protocol):
-    recipe: Recipe | None
-
-
-T = TypeVar("T", bound=_Offered)
+Item: TypeAlias = Tool | Resource | Prompt
 H = TypeVar("H")
 
 
-class Handle(Generic[T]):
+class Handle:
     """A tool, a resource or a prompt of a server. All of this works from any thread, and clients
     that follow the list are told.
 
@@ -28,7 +22,7 @@ class Handle(Generic[T]):
 
     __slots__ = ("_registry", "_tenure", "name")
 
-    def __init__(self, registry: Registry[T], name: str) -> None:
+    def __init__(self, registry: Registry[Any], name: str) -> None:
         self._registry = registry
         self._tenure = registry.tenure(name)
         self.name = name
@@ -70,16 +64,16 @@ class Handle(Generic[T]):
             raise TypeError(f"{what} {self.name!r}: update takes a function, not {function!r}")
         check_options(f"{what}.update", None, changes, known)
 
-        def altered(item: T) -> T:
+        def altered(item: Item) -> Item:
             if item.recipe is None:
                 raise TypeError(f"{what} {self.name!r} is of an included server; update it there")
-            made: T = item.recipe(function, changes)
+            made: Item = item.recipe(function, changes)
             return made
 
         self._registry.change(self.name, self._tenure, altered)
 
 
-class ToolHandle(Handle[Tool]):
+class ToolHandle(Handle):
     """A tool of a server."""
 
     __slots__ = ()
@@ -91,7 +85,7 @@ class ToolHandle(Handle[Tool]):
         self._update(function, changes, ToolOptions)
 
 
-class ResourceHandle(Handle[Resource]):
+class ResourceHandle(Handle):
     """A resource or a template of a server; its name here is the URI."""
 
     __slots__ = ()
@@ -103,7 +97,7 @@ class ResourceHandle(Handle[Resource]):
         self._update(function, changes, ResourceOptions)
 
 
-class PromptHandle(Handle[Prompt]):
+class PromptHandle(Handle):
     """A prompt of a server."""
 
     __slots__ = ()

@@ -6,21 +6,22 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator
-from types import FrameType
+from collections.abc import Generator
 from typing import Any, TypeVar, cast
 
 import msgspec
 
+from .beginning import Begun
 from .envelope import encode, is_notification
 from .protocol.calls import Batch, Call, Event, Reply
-from .protocol.framing import Framer, FramingName
+from .protocol.framing import Framer
 from .protocol.handshake import Session
 from .protocol.ports import Reader, Writer
 from .runtime import descriptors
 from .runtime.ears import Ears, Loop
 from .runtime.endurance import run_to_the_end
 from .runtime.service import Service, connected
+from .runtime.signals import Signals
 from .runtime.stderr import drain, log_to_stderr
 from .runtime.stdio import Input, Output
 from .runtime.watch import Watch
@@ -102,10 +103,11 @@ def _has_answer(event: Event) -> bool:
     return isinstance(event, Call | Reply)
 
 
-def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = False) -> None:
+def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
     """Serve one client over stdin and stdout, until it ends its side or a signal comes.
 
     Args:
+        begun: what was said before.
         last: nothing follows in this process, so the watch may end it at the deadline.
     """
     wires = descriptors.take()
@@ -117,7 +119,7 @@ def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = F
         )
     loop = Loop()
     watch: list[Watch] = []
-    main = loop.create_task(_serve_stdio(service, wires, framing, loop.ears, watch))
+    main = loop.create_task(_serve_stdio(service, wires, begun, loop.ears, watch))
     try:
         run_to_the_end(loop, main)
     finally:
@@ -131,13 +133,15 @@ def run_stdio(service: Service, framing: FramingName = "auto", *, last: bool = F
 async def _serve_stdio(
     service: Service,
     wires: descriptors.Descriptors,
-    framing: FramingName,
+    begun: Begun,
     ears: Ears,
     watches: list[Watch],
 ) -> None:
     loop = asyncio.get_running_loop()
-    framer = Framer(service.limits.message_bytes, framing)
+    framer = begun.framer
     output = Output(wires.output, framer, service.limits.waiting_bytes)
+    for answer in begun.answers:
+        output.send(answer)
     over = asyncio.Event()
 
     def stop() -> None:
@@ -145,10 +149,12 @@ async def _serve_stdio(
             watch.expect_end()
         loop.call_soon_threadsafe(over.set)
 
-    with _signals(loop, stop):
+    with _woken_by_signals(loop, begun.signals):
+        begun.signals.stop_with(stop)
         async with connected(
             service,
             output.send,
+            session=begun.session,
             send_pieces=output.send_pieces,
             drained=output.drained,
             throttle=output.throttle,
@@ -162,6 +168,8 @@ async def _serve_stdio(
             watches.append(watch)
             watch.start()
             input_.start(ears)
+            if framer.frames:
+                loop.call_soon(input_.serve)
             await over.wait()
             watch.expect_end()
             output.end()
@@ -172,33 +180,20 @@ async def _serve_stdio(
 
 
 @contextlib.contextmanager
-def _signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Generator[None]:
-    """The first Ctrl-C or SIGTERM ends the service, a second one the process."""
-    if threading.current_thread() is not threading.main_thread():
+def _woken_by_signals(loop: asyncio.AbstractEventLoop, signals: Signals) -> Generator[None]:
+    """Their handler runs on this thread, which may be waiting while another one gets the signal."""
+    if not signals.are_caught:
         yield
         return
-    seen: list[int] = []
-
-    def on_signal(number: int, _frame: FrameType | None) -> None:
-        if seen:
-            os._exit(128 + number)
-        seen.append(number)
-        stop()
-
-    # The handler runs on this thread, which may be waiting while another one gets the signal.
     ear, mouth = os.pipe()
     os.set_blocking(ear, False)
     os.set_blocking(mouth, False)
     loop.add_reader(ear, os.read, ear, _CHUNK)
     woken_before = signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
-    before = {
-        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
-    }
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signals.release()
         signal.set_wakeup_fd(woken_before)
         loop.remove_reader(ear)
         os.close(ear)

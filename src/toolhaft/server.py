@@ -41,11 +41,11 @@ from .protocol.limits import Limits
 from .protocol.ports import Bus, LifespanState, Reader, Store, Writer
 from .registering import Registering
 from .runtime.lane import Lane
-from .runtime.memory import MemoryStore
 from .runtime.telling import tell
 from .sealing import Secret, stateless
 from .types.lifecycle import ServerCapabilities
 from .types.wire import Icon, Implementation
+from .undisturbed import Undisturbed
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bytes, str, dict[str, Any])
@@ -120,8 +120,7 @@ class Server(Registering):
         own = None if lifespan is None else _lifespan(partial(lifespan, self))
         self.lifespan = Lifespans(own)
 
-        # Where sessions and streams are kept.
-        self.store: Store = store if store is not None else MemoryStore()
+        self._store = store
         # How other processes that serve the same are told what concerns them.
         self.bus = bus
         self.lane = Lane(self.limits.threads)
@@ -214,9 +213,14 @@ class Server(Registering):
         """
         check_listening(http, path, workers, options)
         if http is None:
-            from .run import run_stdio  # noqa: PLC0415
+            with Undisturbed():
+                from .beginning import begin  # noqa: PLC0415
 
-            run_stdio(self, framing)
+            begun = begin(self, framing)
+            with Undisturbed():
+                from .run import run_stdio  # noqa: PLC0415
+
+            run_stdio(self, begun)
         else:
             from .listener import Listener  # noqa: PLC0415
 
@@ -261,6 +265,17 @@ class Server(Registering):
         from .run import handle_message  # noqa: PLC0415
 
         return await handle_message(self, message, self._session if session is None else session)
+
+    @property
+    def store(self) -> Store:
+        """Where sessions and streams are kept."""
+        if self._store is None:
+            from .runtime.memory import MemoryStore  # noqa: PLC0415
+
+            with self._offers.lock:
+                if self._store is None:  # nobody was quicker
+                    self._store = MemoryStore()
+        return self._store
 
     def capabilities(self) -> ServerCapabilities:
         """What the server offers, which is what is registered now."""

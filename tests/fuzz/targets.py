@@ -34,7 +34,7 @@ from toolhaft.protocol.revisions import REVISIONS
 from toolhaft.protocol.sealing import Seal
 from toolhaft.protocol.sse import place
 from toolhaft.protocol.uritemplate import Template
-from toolhaft.types.asking import ElicitUrlParams
+from toolhaft.types.rounds import ElicitUrlParams
 from toolhaft.types.wire import Implementation
 
 # --- Peer.receive ---------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from toolhaft import ToolError
 from toolhaft.protocol.journal import Journal
 from toolhaft.protocol.questions import Question, Unfit
-from toolhaft.types.asking import ElicitUrlParams
+from toolhaft.types.rounds import ElicitUrlParams
 
 
 def question(text: str = "Size?") -> Question:

@@ -80,9 +80,12 @@ def _check_unused(options: argparse.Namespace, *, but: str | None = None) -> Non
 
 
 def _over_stdio(server: Server, options: argparse.Namespace) -> int:
+    from ..beginning import begin  # noqa: PLC0415
+
+    begun = begin(server, options.framing)
     from ..run import run_stdio  # noqa: PLC0415
 
-    run_stdio(server, options.framing, last=True)
+    run_stdio(server, begun, last=True)
     return 0
 
 

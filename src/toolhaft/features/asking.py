@@ -19,8 +19,6 @@ from ..types.asking import (
     CreateMessageResult,
     ElicitParams,
     ElicitResult,
-    ElicitUrlParams,
-    ListRootsParams,
     ListRootsResult,
     ModelHint,
     ModelPreferences,
@@ -34,6 +32,7 @@ from ..types.asking import (
     Written,
 )
 from ..types.content import AudioContent, ImageContent, Role, TextContent
+from ..types.rounds import ElicitUrlParams, ListRootsParams
 from .content import blocks_of
 from .expecting import expect
 from .forms import form_of

@@ -10,6 +10,7 @@ that sends `initialize` and its next request in one go is served in order withou
 Only `ping` is answered in NEW. In OPENING and in OPEN everything is.
 """
 
+from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -17,9 +18,9 @@ from msgspec import UNSET, Raw, Struct
 
 from ..envelope import Id, encode, request
 from ..errors import InternalError, InvalidRequest, ToolError
-from ..types.asking import ElicitUrlParams
 from ..types.lifecycle import InitializeParams
 from ..types.notices import LEVELS
+from ..types.rounds import ElicitUrlParams
 from ..types.wire import Implementation
 from .calls import Call, Caller, Result
 from .interests import Interests
@@ -63,8 +64,13 @@ class Remembered(Struct, gc=False):
     asked: int = 0
 
 
-_remembered = msgspec.msgpack.Decoder(Remembered)
 _remember = msgspec.msgpack.Encoder().encode
+
+
+@cache
+def _remembered() -> "msgspec.msgpack.Decoder[Remembered]":
+    """Made when it is needed: over stdio nobody is recalled."""
+    return msgspec.msgpack.Decoder(Remembered)
 
 
 class Session:
@@ -128,7 +134,7 @@ class Session:
             MsgspecError: this is not one, or of another release.
         """
         try:
-            known = _remembered.decode(written)
+            known = _remembered().decode(written)
             revision = REVISIONS[known.revision]
         except UnicodeDecodeError as error:  # the one that msgspec does not make its own
             raise msgspec.DecodeError(str(error)) from None

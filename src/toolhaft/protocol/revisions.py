@@ -10,7 +10,6 @@ from typing import Any, Self
 import msgspec
 from msgspec import Raw, Struct, field
 
-from ..types.asking import ElicitUrlParams
 from ..types.content import (
     Annotations,
     AudioContent,
@@ -39,6 +38,7 @@ from ..types.resources import (
     ResourceParams,
     ResourceTemplate,
 )
+from ..types.rounds import ElicitUrlParams
 from ..types.tools import CallToolParams, CallToolResult, ListToolsResult, Tool
 from ..types.wire import Implementation, PageParams, Params, Wire
 

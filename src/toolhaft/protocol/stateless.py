@@ -19,8 +19,8 @@ from ..errors import (
     UnsupportedVersion,
     shown,
 )
-from ..types.asking import InputRequest, InputRequiredResult, ListRootsParams
 from ..types.notices import LEVELS
+from ..types.rounds import InputRequest, InputRequiredResult, ListRootsParams
 from ..types.wire import Implementation, RequestMeta
 from .calls import Call, Caller, Result
 from .journal import LAST_ROUND, Journal, Pages, given_answers

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, TypeAlias
 
-from msgspec import UNSET, Raw, Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from .content import AudioContent, Content, ImageContent, Role, TextContent
 from .wire import Json, Meta, Wire
@@ -15,15 +15,6 @@ class ElicitParams(Wire, kw_only=True):
 
     message: str
     requested_schema: dict[str, Json]
-
-
-class ElicitUrlParams(Wire, kw_only=True):
-    """A page for the user to visit."""
-
-    mode: str
-    message: str
-    url: str
-    elicitation_id: str | UnsetType = UNSET
 
 
 class ElicitResult(Struct):
@@ -114,10 +105,6 @@ class CreateMessageResult(Struct, rename="camel"):
     stop_reason: str | None = None
 
 
-class ListRootsParams(Wire):
-    """There is nothing to say."""
-
-
 class Root(Struct, frozen=True):
     """A folder or a file that the client works in."""
 
@@ -129,17 +116,3 @@ class ListRootsResult(Struct):
     """Where the client works."""
 
     roots: list[Root]
-
-
-class InputRequest(Wire):
-    """One question of a result that asks for more."""
-
-    method: str
-    params: Wire | Raw | UnsetType = UNSET
-
-
-class InputRequiredResult(Wire, kw_only=True):
-    """Instead of a result: what the client has to answer before there is one."""
-
-    input_requests: dict[str, InputRequest]
-    request_state: str

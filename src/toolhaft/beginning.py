@@ -1,0 +1,52 @@
+"""How a server begins over stdio: it greets its client, and then loads what serves it."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from .dispatch import Dispatch
+from .protocol.framing import Framer, FramingName
+from .protocol.handshake import Session
+from .protocol.limits import Limits
+from .protocol.peer import Peer
+from .protocol.ports import Traffic
+from .protocol.stateless import Stateless
+from .runtime import descriptors
+from .runtime.greeting import Greeter, greet
+from .runtime.signals import Signals
+from .types.wire import Implementation
+
+
+class Begun(Struct, eq=False):
+    """A conversation that has begun: what was read of it and not answered yet, who the client is,
+    who hears of signals, and what the client has still to be sent."""
+
+    framer: Framer
+    session: Session
+    signals: Signals
+    answers: list[bytes] = []
+
+
+class Beginner(Greeter, Protocol):
+    """A service that can begin before it is loaded as a whole."""
+
+    info: Implementation
+    stateless: Stateless
+    limits: Limits
+
+    @property
+    def dispatch(self) -> Dispatch: ...
+    @property
+    def traffic(self) -> Traffic | None: ...
+
+
+def begin(service: Beginner, framing: FramingName) -> Begun:
+    """Begin to speak with whoever is at stdin and stdout."""
+    wires = descriptors.take()
+    begun = Begun(Framer(service.limits.message_bytes, framing), Session(), Signals())
+    begun.signals.catch()
+    # Middleware may wait, and is around greetings, too; a log has each message.
+    if not service.dispatch.has_middleware and service.traffic is None:
+        peer = Peer(service.info, session=begun.session, stateless=service.stateless)
+        begun.answers = greet(service, peer, begun.framer, input_=wires.input, output=wires.output)
+    return begun
