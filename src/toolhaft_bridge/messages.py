@@ -71,4 +71,5 @@ def error_in(answer: bytes) -> str | None:
 
 
 def _first(line: bytes) -> Message:
-    return next(iter(messages_of(line)), {})
+    found = messages_of(line)
+    return found[0] if found else {}
