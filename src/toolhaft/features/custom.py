@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
-from .asking import InputRequired
 from .calling import Callee, Failed, Finish
-from .context import Context, MakeContext
 from .signature import form_of
+from .signs import Current, MakeContext, is_context
 
 # The way of a call through another server.
 Route: TypeAlias = Callable[[Exchange], Outcome]
@@ -54,7 +53,7 @@ class Hook:
             given = (*given, self.context(exchange))
         return await self._called(exchange, given)
 
-    async def within(self, context: Context, exchange: Exchange, given: tuple[Any, ...]) -> Any:
+    async def within(self, context: Current, exchange: Exchange, given: tuple[Any, ...]) -> Any:
         """The same, in a context that outlives this."""
         return await self._called(exchange, (*given, context) if self.contextual else given)
 
@@ -84,7 +83,8 @@ def _takes_context(signature: inspect.Signature, parameters: tuple[str, ...]) ->
     return (
         parameter.default is parameter.empty
         or name in ("ctx", "context")
-        or parameter.annotation in (Context, "Context")
+        or is_context(parameter.annotation)
+        or parameter.annotation == "Context"
     )
 
 
@@ -147,8 +147,4 @@ class Custom:
         if self._is_whole:  # then rounds are the method's
             return await self._hook(exchange, *given)
         context = self._hook.context(exchange)
-        if asked := context.rounds.resumed():
-            context.rounds.take(await exchange.ask(asked))
-        while isinstance(value := await self._hook.within(context, exchange, given), InputRequired):
-            context.rounds.take(await exchange.ask(context.rounds.begin(value)))
-        return value
+        return await context.rounds.settled(partial(self._hook.within, context, exchange, given))

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import UNSET, Struct
 
-from ..envelope import Id
+from ..envelope import Id, Outgoing
 from ..errors import McpError, ToolError, clipped
 from ..protocol.calls import Answer, Call, Era
 from ..protocol.journal import LAST_ROUND
@@ -179,8 +179,8 @@ class Asking:
         _cancel([*self._open, *self._parked])
 
     def end(
-        self, frame: bytes | None, error: McpError | None
-    ) -> tuple[bytes | None, McpError | None]:
+        self, frame: Outgoing | None, error: McpError | None
+    ) -> tuple[Outgoing | None, McpError | None]:
         """The call is over: what its client is told, which is all that it asks if it has made way.
         Whatever is still asked, by tasks that outlive it, is moot. From any thread."""
         moot: list[asyncio.Future[Any]] = [*self._open, *self._parked]

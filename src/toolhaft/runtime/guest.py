@@ -79,6 +79,7 @@ async def converse(
         async with connected(
             service,
             output.send,
+            send_pieces=output.send_pieces,
             drained=output.drained,
             throttle=output.throttle,
             full=output.is_full,

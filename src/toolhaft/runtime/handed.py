@@ -170,10 +170,11 @@ class RecordedOutput(Output):
         # Into a socket that somebody makes wait again, who shares it, the system would wait.
         self._is_socket = stat.S_ISSOCK(os.fstat(handed.output).st_mode)
 
-    def _write(self, data: bytes | memoryview, end: bytes = b"") -> None:
-        rest = b"".join((data, end)) if end else data
-        if len(rest) > _CHUNK:
-            rest = memoryview(rest)
+    def _write_pieces(self, pieces: tuple[bytes, ...]) -> None:
+        self._write(b"".join(pieces))
+
+    def _write(self, data: bytes | memoryview) -> None:
+        rest = memoryview(data) if len(data) > _CHUNK else data
         try:
             while (rest or self._waiting) and self._descriptor >= 0 and not self._is_broken:
                 if not self._waiting:

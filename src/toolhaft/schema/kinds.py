@@ -5,11 +5,10 @@ whole call: foreign constraints become msgspec's, unions that msgspec refuses be
 own that tries one member after the other, and models are read by pydantic.
 """
 
-import dataclasses
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import (
@@ -29,7 +28,16 @@ import msgspec
 
 from ..errors import clipped
 from . import models
-from .fields import MISSING, aliased, fields_of, hidden_fields, is_path
+from .fields import (
+    MISSING,
+    aliased,
+    dataclass_fields,
+    fields_of,
+    given_default,
+    hidden_fields,
+    is_dataclass,
+    is_path,
+)
 from .notes import Notes, read_notes
 
 # What every decoder knows: nothing to translate and nothing to try.
@@ -43,7 +51,7 @@ _SIMPLY: dict[Any, Any] = {
 _BASES: tuple[Any, ...] = (str, int, float, bytes, dict, list, tuple)
 _UNIONS = (Union, types.UnionType)
 # What msgspec has no own idea of, and what is read instead.
-_LIKE: dict[Any, Any] = {Iterable: list, Iterator: list}
+_LIKE: dict[Any, Any] = {Iterable: list}
 
 
 class _Anything(type):
@@ -130,6 +138,10 @@ _WORDS = {
 }
 
 
+# How msgspec says that it is about the name of a member, and not about its value.
+_KEY = "key` in `"
+
+
 # What a reader has against a value: as it says it, or by the places in the value.
 Objection: TypeAlias = str | Sequence[tuple[str, str]]
 
@@ -149,13 +161,17 @@ def worded(found: Objection) -> list[str]:
     """The same for what was in an error."""
     if not isinstance(found, str):
         return [f"{place}: {clipped(words)}" for place, words in found]
-    words, _, place = found.partition(" - at `$")
+    words, _, place = found.partition(" - at `")
+    if place.startswith(_KEY):
+        place = place.removeprefix(_KEY)
+        words = f"a key: {words[:1].lower()}{words[1:]}"
     told = re.sub(
         "`([^`]+)`",
         lambda match: " or ".join(_WORDS.get(word, word) for word in match[1].split(" | ")),
         words,
     )
-    return [f"{clipped(place.rstrip('`'))}: {told[:1].lower()}{clipped(told[1:])}"]
+    place = place.removeprefix("$").rstrip("`")
+    return [f"{clipped(place)}: {told[:1].lower()}{clipped(told[1:])}"]
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -208,11 +224,12 @@ def put_defaults(value: Any) -> None:
         inside = value  # pyright: ignore[reportUnknownVariableType]
     elif isinstance(value, dict):
         inside = value.values()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    elif dataclasses.is_dataclass(value) and hasattr(value, "__dict__"):
-        members = vars(value)
-        for field in dataclasses.fields(value):
-            if field.name not in members and field.default is not MISSING:
-                members[field.name] = field.default
+    elif is_dataclass(value) and hasattr(value, "__dict__"):
+        members = cast(dict[str, Any], vars(value))
+        for field in dataclass_fields(value):
+            default = given_default(field)
+            if field.name not in members and default is not MISSING:
+                members[field.name] = default
         inside = list(members.values())
     for item in inside:
         put_defaults(item)
