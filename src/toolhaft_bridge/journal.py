@@ -81,6 +81,11 @@ def blank() -> int:
 class Journal(Ledger):
     """Kept by a process, of one client. Safe to use from any thread."""
 
+    __slots__ = (
+        "_count", "_end", "_full", "_half", "_inbox", "_is_open", "_lock", "_may_skip", "_memory",
+        "_must_turn", "_outbox_bit", "_records", "_unrecorded", "_whole", "_word",
+    )  # fmt: skip
+
     def __init__(self, memory: "mmap") -> None:
         super().__init__()
         self._memory = memory

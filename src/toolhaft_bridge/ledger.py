@@ -32,6 +32,12 @@ Line = bytes
 class Ledger:
     """Keeps the books of one client."""
 
+    # With what a journal adds, there would be too many for Python to find each of them quickly.
+    __slots__ = (
+        "_began", "_followed", "_head", "_is_enough", "_is_quick", "_level", "_subscriptions",
+        "ended", "greeting", "initialize", "initialized", "opaque", "open", "outgrown", "unended",
+    )  # fmt: skip
+
     def __init__(self) -> None:
         # The ids of requests without an answer, as they are written in JSON, and how many of each:
         # one that is in use is refused, and the first with it still waits.

@@ -71,5 +71,5 @@ def error_in(answer: bytes) -> str | None:
 
 
 def _first(line: bytes) -> Message:
-    nothing: Message = {}
-    return next(iter(messages_of(line)), nothing)
+    found = messages_of(line)
+    return found[0] if found else {}

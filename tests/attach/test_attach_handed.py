@@ -362,6 +362,29 @@ def test_whoever_sends_more_and_more_is_left(places: Path, dial: Dial) -> None:
     assert len(held("self")) <= before
 
 
+NO_SPLICE = """
+    def splice(*given, **more):
+        raise OSError(22, "Invalid argument")
+
+    os.splice = splice
+    server.attach()
+    stay()
+"""
+
+
+@pytest.mark.parametrize("opened", [True, False], ids=["session", "no session"])
+def test_if_a_process_cannot_deliver_its_answers_the_bridge_does(
+    program: Start, bridge: Start, opened: bool
+) -> None:
+    living = program(NO_SPLICE)
+    client = bridge("notes", opened=opened)
+    for number in range(1, 4):
+        assert client.ask(number, "ping")["result"] == {}
+
+    assert not pipes_of(client) & held(living.pid)  # from then on it copies
+    assert client.end() == 0
+
+
 # The end of the process
 
 
