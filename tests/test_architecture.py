@@ -43,7 +43,7 @@ LONGEST_MODULE = 500
 LARGEST = {
     "words": 800,
     "schema": 2500,
-    "protocol": 2100,
+    "protocol": 2200,
     "features": 4400,
     "runtime": 5700,
     "client": 1350,

@@ -631,25 +631,36 @@ def test_both_ways_say_the_same(
     assert asyncio.run(said(short=True)) == asyncio.run(said(short=False))
 
 
-async def test_both_ways_say_the_same_in_a_session() -> None:
+async def opened(line: Line) -> str:
+    """The id of a session that begins on this connection."""
+    await line.hear(initialize(1))
+    await line.quiet()
+    head = line.wire.written.partition(b"\r\n\r\n")[0].decode()
+    line.wire.written = b""
+    return next(each.split(": ")[1] for each in head.split("\r\n") if "session" in each.lower())
+
+
+def call_in(session: str, id_: int, tool: str, arguments: Mapping[str, object]) -> bytes:
+    named = {"MCP-Protocol-Version": "2025-11-25", "Mcp-Session-Id": session}
+    params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": id_}}
+    message = {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
+    return request(message, named)
+
+
+CALLS: list[tuple[str, dict[str, object]]] = [
+    ("add", {"a": 1, "b": 2}), ("tell", {"times": 2}), ("wait", {}), ("add", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [1, 2])
+async def test_both_ways_say_the_same_in_sessions(count: int) -> None:
     written = []
     for short in (True, False):
         async with served() as app:
             line = Line(app, short=short)
-            await line.hear(initialize(1))
-            await line.quiet()
-            head = line.wire.written.partition(b"\r\n\r\n")[0].decode()
-            session = next(
-                each.split(": ")[1] for each in head.split("\r\n") if "session" in each.lower()
-            )
-            named = {"MCP-Protocol-Version": "2025-11-25", "Mcp-Session-Id": session}
-            line.wire.written = b""
-            for id_, (tool, arguments) in enumerate(
-                [("add", {"a": 1, "b": 2}), ("tell", {"times": 2}), ("wait", {}), ("add", {})] * 2
-            ):
-                params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": id_}}
-                message = {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
-                await line.hear(request(message, named))
+            sessions = [await opened(line) for _ in range(count)]
+            for id_, (tool, arguments) in enumerate(CALLS * 3):
+                await line.hear(call_in(sessions[id_ % 3 % count], id_, tool, arguments))
                 await line.quiet()
             written.append(line.wire.written)
             line.close()
@@ -659,4 +670,60 @@ async def test_both_ways_say_the_same_in_a_session() -> None:
         return [each for each in text.split(b"\n") if not each.startswith((b"id: ", b"content-l"))]
 
     assert plain(written[0]) == plain(written[1])
-    assert written[0].count(b"HTTP/1.1 200 OK") == 8
+    assert written[0].count(b"HTTP/1.1 200 OK") == 12
+
+
+async def test_sessions_that_take_turns_go_the_short_way() -> None:
+    async with served() as app:
+        others = Line(app)
+        sessions = [await opened(others) for _ in range(3)]
+        line = Line(app)
+        for id_ in range(9):
+            await line.hear(call_in(sessions[id_ % 3], id_, "add", {"a": 1, "b": id_}))
+
+        assert line.went_short == 9
+        sums = [body["result"]["structuredContent"]["result"] for body in bodies(line.wire.written)]
+        assert sums == [1 + id_ for id_ in range(9)]
+        line.close()
+        others.close()
+
+
+@pytest.mark.parametrize("other", ["nobody's", "a\rb", "a\0b", "a\x7fb", "a b", "é", "x" * 500, ""])
+async def test_a_session_that_is_none_is_told_the_same_by_both_ways(other: str) -> None:
+    written = []
+    for short in (True, False):
+        async with served() as app:
+            line = Line(app, short=short)
+            session = await opened(line)
+            for id_, each in enumerate([session, other, session, other]):
+                await line.hear(call_in(each, id_, "add", {"a": 1, "b": 2}))
+                await line.quiet()
+            written.append(line.wire.written)
+            line.close()
+
+    assert written[0] == written[1]
+    assert written[0].count(b"HTTP/1.1 200 OK") in (1, 2)
+
+
+async def test_a_service_that_is_another_now_answers_what_is_known() -> None:
+    async with served() as app:
+        line = Line(app)
+        for id_ in range(3):
+            await line.hear(call(id_, "add", a=1, b=2))
+        mounted = app.mounted[0]
+        await app.unmount("/mcp")
+        await line.hear(call(3, "add", a=1, b=2))
+        await line.quiet()
+        assert b"HTTP/1.1 404" in line.wire.written
+
+        app.mount("/mcp", mounted)
+        line.wire.written = b""
+        for id_ in range(20):
+            await line.hear(call(id_, "add", a=1, b=2))
+            await line.quiet()
+        before = line.state.total_requests
+        await line.hear(call(20, "add", a=1, b=2))
+        assert line.state.total_requests == before + 1
+        assert not line.tasks
+        assert line.wire.written.count(b"HTTP/1.1 200 OK") == 21
+        line.close()

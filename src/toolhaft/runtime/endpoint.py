@@ -69,6 +69,7 @@ class Endpoint:
         self.loop = asyncio.get_running_loop()
         self._service = service
         self._limits = limits
+        self._longest = limits.message_bytes
         self._thread = get_ident()
         self._settings = settings
         self._doors = settings.doors
@@ -134,7 +135,7 @@ class Endpoint:
     def at_once(self, head: Head, body: bytes) -> Whole | Begun | None:
         """What comes of it before anybody has to wait: its response, or a call that is under way.
         None: nothing was done."""
-        if not self._is_plain:  # any more
+        if not self._is_plain or len(body) > self._longest:
             return None
         try:
             return self._posting.at_once(head, None, decode(body))
@@ -294,6 +295,11 @@ class Endpoint:
         self._listening.end()
         if self._pair is not None:
             self._pair.end()
+
+    @property
+    def is_over(self) -> bool:
+        """Is nobody taken in any more?"""
+        return self._ending
 
     @property
     def busy(self) -> bool:

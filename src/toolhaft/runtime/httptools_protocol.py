@@ -50,7 +50,6 @@ _OF_EVENTS: Final = _head(200, FINISHED)
 _MOST_AT_ONCE: Final = 16
 # So many requests with other heads, and the one that is remembered makes way.
 _MOST_MISSES: Final = 8
-_MOST_LENGTHS: Final = 32
 
 
 class Protocol(HttpToolsProtocol):
@@ -76,10 +75,9 @@ class Protocol(HttpToolsProtocol):
         self._complete = 0
         # Was it answered at once?
         self._is_answered = False
+        # A head to know again, and who has answered it.
         self._known: Known | None = None
-        # What was made of it, by the length of the body; and by whom.
-        self._heads: dict[bytes, Head] = {}
-        self._heads_of: Endpoint | None = None
+        self._known_by: Endpoint | None = None
         self._misses = 0
         # What gives the answer of a call that is under way before its request is parsed.
         self._begun: Any = None
@@ -199,29 +197,23 @@ class Protocol(HttpToolsProtocol):
 
     # The short way
 
-    def _again(self, head: Known, data: bytes) -> bool:
+    def _again(self, endpoint: Endpoint, known: Known, data: bytes) -> bool:
         """Answer a request whose head is known. False: it is still to be parsed."""
-        found = head.request(data)
+        found = known.request(data)
         if found is None or self._is_waiting or self.flow.write_paused:
             return False
-        length, body = found
-        endpoint = self._services.at_hand(head.url, self.loop)
-        if endpoint is None:
-            return False
-        expected = self._heads.get(length) if endpoint is self._heads_of else None
-        if expected is None:
-            expected = endpoint.expects(head.with_length(length))
-            if expected is None:
-                return False
-            if endpoint is not self._heads_of or len(self._heads) >= _MOST_LENGTHS:
-                self._heads_of, self._heads = endpoint, {}
-            self._heads[length] = expected
-        outcome = endpoint.at_once(expected, body)
+        outcome = endpoint.at_once(*found)
         if type(outcome) is Whole:
-            self._unset_keepalive_if_required()
+            if self.timeout_keep_alive_task is not None:
+                self._unset_keepalive_if_required()
             self._answer(outcome)
             return True
-        self._begun = partial(endpoint, begun=outcome) if type(outcome) is Begun else self._usual
+        if type(outcome) is Begun:
+            self._begun = partial(endpoint, begun=outcome)
+        else:
+            self._begun = self._usual
+            if endpoint.is_over:
+                self._known = self._known_by = None
         return False
 
     @property
@@ -232,9 +224,9 @@ class Protocol(HttpToolsProtocol):
     def _remember(self, data: bytes) -> None:
         """The head of this request, which was all that came."""
         self._misses += 1
-        if self._known is None or self._misses > _MOST_MISSES:
-            self._known = known(data, self.url, self.headers)
-            self._heads_of = None
+        if self._expected is not None and (self._known is None or self._misses > _MOST_MISSES):
+            self._known = known(data, self._expected)
+            self._known_by = self._services.at_hand(self.url, self.loop)
             self._misses = 0
 
     def _answer(self, whole: Whole) -> None:
@@ -280,7 +272,13 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """More of a request, or of several."""
         is_first = self._is_between
-        if is_first and self._known is not None and self._again(self._known, data):
+        known, endpoint = self._known, self._known_by
+        if (
+            known is not None
+            and endpoint is not None
+            and is_first
+            and self._again(endpoint, known, data)
+        ):
             self._misses = 0
             return
         self._active_at = self.loop.time()

@@ -68,14 +68,15 @@ class Running(Call, eq=False, kw_only=True):
         """Send a notification that belongs to this call. From any thread; never waits."""
         # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
         # progress: it "MUST stop after completion".
-        if not self.over and self.line is not None:
-            line = self.line
-            is_here = self._driver.is_here
-            if self.place is not None and not is_here and line.is_full:
-                return  # the program must not wait for a client that does not read
-            line.send(notice(method, params, self.caller.revision))
-            if self.place is None and not is_here:
-                line.throttle()
+        line = self.line
+        if self.over or line is None:
+            return
+        is_here = self._driver.is_here
+        if self.place is not None and not is_here and line.is_full:
+            return  # the program must not wait for a client that does not read
+        line.send(notice(method, params, self.caller.revision))
+        if self.place is None and not is_here:
+            line.throttle()
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
         """Do something in a moment, and only once for a key. From any thread."""
