@@ -46,7 +46,7 @@ LARGEST = {
     "protocol": 2200,
     "features": 4400,
     "runtime": 5700,
-    "client": 1350,
+    "client": 1400,
     "face": 2800,
 }
 EDGES = {"auth", "ext", "testing", "cli"}
@@ -72,6 +72,9 @@ IMPORTED_LATER = {
     ("features/checking.py", "check_schema", "..schema.explicit"),
     ("features/checking.py", "__init__", "..schema.explicit"),
     ("features/checking.py", "_compiler", "..schema.compiled"),
+    ("features/calling.py", "_take_answers", ".asking"),
+    ("features/joining.py", "twin", "copy"),
+    ("features/parameters.py", "_inquired", ".asking"),
     ("features/tools.py", "_check_mirrors", ".headers"),
     ("protocol/digests.py", "digest", "hashlib"),
     ("protocol/digests.py", "from_text", "binascii"),
@@ -79,6 +82,7 @@ IMPORTED_LATER = {
     ("protocol/digests.py", "to_text", "binascii"),
     ("protocol/digests.py", "signature", "hmac"),
     ("runtime/lane.py", "_log", "logging"),
+    ("schema/fields.py", "dataclass_fields", "dataclasses"),
     ("sealing.py", "_log", "logging"),
     ("sealing.py", "_seal", "."),
     ("sealing.py", "_seal", ".protocol.sealing"),
@@ -95,6 +99,7 @@ IMPORTED_LATER = {
     ("runtime/uvicorn_server.py", "_protocol", ".httptools_protocol"),
     ("attachment.py", "__aexit__", "asyncio"),
     ("attachment.py", "attach", ".attaching"),
+    ("server.py", "_context_class", ".features.context"),
     ("server.py", "asgi", ".serving"),
     ("server.py", "include", ".composing"),
     ("server.py", "include", ".including"),
@@ -555,7 +560,7 @@ def test_a_bridge_is_small_and_says_what_it_is() -> None:
     modules = bridge_modules()
 
     assert [module.path for module in modules if not ast.get_docstring(module.tree)] == []
-    assert sum(code_lines(module.text) for module in modules) < 1260
+    assert sum(code_lines(module.text) for module in modules) < 1330
 
 
 def test_no_two_files_of_tests_have_the_same_name() -> None:

@@ -6,14 +6,22 @@ import sys
 
 # Loaded by those who need it, and when they do.
 SPARED = {
+    "copy",
+    "dataclasses",
     "hashlib",
     "random",
     "secrets",
     "toolhaft.composing",
     "toolhaft.exposition",
+    "toolhaft.features.asking",
+    "toolhaft.features.context",
+    "toolhaft.features.forms",
     "toolhaft.features.headers",
     "toolhaft.features.infos",
+    "toolhaft.features.keeping",
     "toolhaft.features.providing",
+    "toolhaft.features.rounds",
+    "toolhaft.features.steps",
     "toolhaft.including",
     "toolhaft.jsonrpc",
     "toolhaft.marks",

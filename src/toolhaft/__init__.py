@@ -66,12 +66,10 @@ _HOMES = {
     ".features.arguments": ("Arg",),
     ".features.asking": (
         "Accepted",
-        "Ask",
         "Cancelled",
         "Declined",
         "Elicit",
         "ElicitUrl",
-        "InputRequired",
         "Roots",
         "Sample",
         "Sampled",
@@ -117,6 +115,10 @@ _HOMES = {
         "ToolProvider",
     ),
     ".features.resources": ("Cache",),
+    ".features.signs": (
+        "Ask",
+        "InputRequired",
+    ),
     ".handles": (
         "Inclusion",
         "PromptHandle",

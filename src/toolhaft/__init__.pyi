@@ -17,12 +17,10 @@ from .errors import (
 from .features.arguments import Arg
 from .features.asking import (
     Accepted,
-    Ask,
     Cancelled,
     Declined,
     Elicit,
     ElicitUrl,
-    InputRequired,
     Roots,
     Sample,
     Sampled,
@@ -41,6 +39,7 @@ from .features.parameters import Unsafe
 from .features.prompts import PromptResult
 from .features.providing import PromptProvider, ResourceProvider, ToolProvider
 from .features.resources import Cache
+from .features.signs import Ask, InputRequired
 from .handles import Inclusion, PromptHandle, ResourceHandle, ToolHandle
 from .listener import Listener
 from .marks import prompt, resource, tool

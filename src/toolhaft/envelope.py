@@ -18,6 +18,11 @@ from .patterns import pattern
 
 Id: TypeAlias = int | str
 RawField: TypeAlias = Raw | UnsetType
+# A frame that goes out. A long one may be in pieces, which follow each other.
+Outgoing: TypeAlias = bytes | tuple[bytes, ...]
+
+# It is cheaper to copy a text of this length than to hand it down in pieces.
+LONG = 4096
 
 
 class Message(Struct, gc=False):
@@ -253,6 +258,16 @@ def response(id_: Id, result: bytes) -> bytes:
     if type(id_) is int:
         return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id_, result)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_encode(id_), result)
+
+
+def in_pieces(id_: Id, result: bytes) -> tuple[bytes, ...]:
+    """The same for a long result, which is not copied for it."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":' % _id_text(id_), result, b"}"
+
+
+def whole(frame: Outgoing) -> bytes:
+    """A frame in one piece."""
+    return frame if isinstance(frame, bytes) else b"".join(frame)
 
 
 def failure(id_: Id | UnsetType, error: McpError, code: int | None = None) -> bytes:

@@ -11,7 +11,6 @@ from .features.authoring import check_bounds, check_cache, name_of
 from .features.calling import Callee
 from .features.changes import Changes
 from .features.completion import Completions
-from .features.context import MakeContext
 from .features.custom import Custom, Hook
 from .features.expecting import expect
 from .features.joining import Prefix
@@ -19,6 +18,7 @@ from .features.prompts import Prompt, Prompts
 from .features.registry import Registry
 from .features.resources import Resource, Resources, key_of
 from .features.signature import Signature
+from .features.signs import MakeContext
 from .features.tools import Mask, Tool, ToolDetails, Tools, hints, vet_name
 from .handles import Handles, PromptHandle, ResourceHandle, ToolHandle
 from .options import Kind

@@ -149,6 +149,7 @@ async def _serve_stdio(
         async with connected(
             service,
             output.send,
+            send_pieces=output.send_pieces,
             drained=output.drained,
             throttle=output.throttle,
             full=output.is_full,

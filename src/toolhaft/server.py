@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal, TypeVar, Unpack
 
 from msgspec import UNSET
@@ -17,9 +17,9 @@ from msgspec import UNSET
 from .attachment import Attachment, AttachOptions, attach
 from .dispatch import Dispatch
 from .features.authoring import check_settings, text_of, version_of
-from .features.context import Context
 from .features.joining import Prefix
 from .features.lifecycle import Lifecycle
+from .features.signs import Current
 from .handles import Inclusion
 from .lifespans import Lifespans
 from .metrics import Metrics
@@ -282,8 +282,8 @@ class Server(Registering):
             return f"{what} failed: {kind}: {text_of(error)}"
         return f"{what} failed: {kind} (error {mark})"
 
-    def _context(self, exchange: Exchange) -> Context:
-        return Context(exchange, self, self.lifespan.value)
+    def _context(self, exchange: Exchange) -> Current:
+        return _context_class()(exchange, self, self.lifespan.value)
 
     def _table(self, lifecycle: Lifecycle) -> dict[str, Handler]:
         offers = self._offers
@@ -311,6 +311,14 @@ def _lifespan(opener: Callable[[], AbstractAsyncContextManager[Any]]) -> Lifespa
     from .runtime.lifespan import Lifespan  # noqa: PLC0415
 
     return Lifespan(opener)
+
+
+@cache
+def _context_class() -> Callable[[Exchange, object, object], Current]:
+    """Loaded with the first call that wants a context."""
+    from .features.context import Context  # noqa: PLC0415
+
+    return Context
 
 
 def _given(text: str | None) -> Any:

@@ -148,6 +148,7 @@ class Bridge:
         self._client_ended = self._ledger.ended
         try:
             while left := os.read(self._outbox, _CHUNK):
+                self._can_hand = False  # it may not have been able to deliver that
                 if not ledger.knows_outbox:
                     ledger.came(left)
                 self._say(left)
@@ -311,17 +312,22 @@ class Bridge:
         self._drop_journal()
         if self._can_hand and not self._ledger.session() and not self._ledger.unended:
             try:
-                self._journal = blank()
-            except OSError:
+                self._hand_over()
+                return
+            except ConnectionError:
+                raise
+            except OSError:  # there is no memory, no descriptor, or none may be given
                 self._can_hand = False
-        if self._journal is None:
-            say(self._wire, "serve", **self._hooks)
-            return
+                self._drop_journal()
+        say(self._wire, "serve", **self._hooks)
+
+    def _hand_over(self) -> None:
+        self._journal = blank()
         self._outbox, into = os.pipe()
-        os.set_blocking(self._outbox, False)
-        os.set_blocking(into, False)
-        given = [IN, OUT, self._journal, self._outbox, into]
         try:
+            os.set_blocking(self._outbox, False)
+            os.set_blocking(into, False)
+            given = [IN, OUT, self._journal, self._outbox, into]
             hand(self._wire, given, "serve", **self._hooks)
         finally:
             os.close(into)
@@ -381,7 +387,7 @@ class Bridge:
             if lost:
                 raise _Lost(words)
             return False
-        if ledger.opaque or ledger.unended is None:
+        if ledger.opaque or ledger.outgrown or ledger.unended is None:
             raise _Lost(words)
         wait = _RETURN if self._wait is None else self._wait
         if wait:

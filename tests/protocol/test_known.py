@@ -1,8 +1,10 @@
 """A head that is known again says what a parser would find in it."""
 
+from itertools import product
 from typing import Any
 
 import httptools
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,6 +94,55 @@ def test_a_head_with_a_session_is_not_known_without_it() -> None:
 
     assert [head(OF_A_SESSION, SESSION).request(other) for other in others] == [None] * len(others)
     assert head().request(OF_A_SESSION) is None
+
+
+def test_what_stands_between_the_length_and_the_session_is_compared() -> None:
+    longer = OF_A_SESSION.replace(b": 2\r", b": 3\r") + b" "
+    known_again = head(OF_A_SESSION, SESSION)
+
+    assert known_again.request(longer.replace(b"X-B: c", b"X-B: d")) is None
+    assert known_again.request(longer.replace(b"X-B: c", b"X-B: c\r\nX-C: d")) is None
+    assert known_again.request(longer) is not None
+
+
+FIRST = REQUEST.replace(b"Host: a", b"Mcp-Session-Id: one\r\nHost: a")
+
+
+@pytest.mark.parametrize(
+    ("data", "fields"),
+    [(OF_A_SESSION, [*FIELDS, SESSION]), (FIRST, [SESSION, *FIELDS])],
+    ids=["length first", "session first"],
+)
+def test_another_session_has_the_length_that_it_tells(
+    data: bytes, fields: list[tuple[bytes, bytes]]
+) -> None:
+    bodies = [data]  # and others, one of whose lengths is longer itself
+    bodies += [data.replace(b": 2\r", b": %d\r" % size) + b" " * (size - 2) for size in (3, 10)]
+    known_again = known(data, Head(fields))
+    assert known_again is not None
+
+    for last, other in product(bodies, bodies):
+        turned = other.replace(b"one", b"two")
+        assert known_again.request(last) is not None
+        # What counts is what its own head says, not how long the one before was.
+        for size in (-8, -7, -1, 1, 7, 8):
+            cut = turned[:size] if size < 0 else turned + b" " * size
+            assert known_again.request(cut) is None
+        found = known_again.request(turned)
+        assert found is not None
+        assert (found[0].session, found[0].length) == (b"two", len(found[1]))
+
+
+def test_places_move_with_the_length() -> None:
+    """The session stands behind it, and is found there without a look at the length."""
+    longer = OF_A_SESSION.replace(b": 2\r", b": 10\r") + b" " * 8
+    known_again = head(OF_A_SESSION, SESSION)
+    assert known_again.request(longer) is not None
+
+    found = known_again.request(longer.replace(b"one", b"cue"))
+
+    assert found is not None
+    assert found[0].session == b"cue"
 
 
 def test_what_differs_in_anything_else_is_not_known() -> None:

@@ -4,7 +4,6 @@ import collections
 import dataclasses
 import pathlib
 import typing
-from dataclasses import MISSING
 from typing import Annotated, Any, Generic, Literal, NamedTuple, NotRequired, Required, TypedDict
 from typing import TypeVar as Variable
 
@@ -13,7 +12,7 @@ import msgspec
 import pydantic
 import pytest
 
-from toolhaft.schema.fields import Field, fields_of, is_kind, is_named_tuple, is_path
+from toolhaft.schema.fields import MISSING, Field, fields_of, is_kind, is_named_tuple, is_path
 
 T = Variable("T")
 U = Variable("U")

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from toolhaft.schema.derived import UnknownType, object_schema, schema_of
+from toolhaft.schema.fields import MISSING
 
 
 class Colour(enum.Enum):
@@ -107,7 +108,7 @@ def test_only_who_gives_a_time_is_asked_for_its_format(
 
 @pytest.mark.parametrize("annotation", [set[str], frozenset[str], collections.abc.Set[str]])
 def test_only_who_gives_a_set_is_asked_not_to_repeat(annotation: Any) -> None:
-    member = object_schema([("v", annotation, None, dataclasses.MISSING)], ["v"])["properties"]["v"]
+    member = object_schema([("v", annotation, None, MISSING)], ["v"])["properties"]["v"]
 
     assert member == {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
     assert schema_of(annotation) == {"type": "array", "items": {"type": "string"}}
@@ -320,7 +321,7 @@ def test_an_enum_that_json_cannot_hold_is_refused() -> None:
 def test_an_object_has_just_its_properties() -> None:
     schema = object_schema(
         [
-            ("b", int, "the second letter", dataclasses.MISSING),
+            ("b", int, "the second letter", MISSING),
             ("a", str | None, None, None),
             ("c", list[int], None, [1, 2]),
         ],

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from ..errors import clipped
-from ..protocol.questions import Question, Unfit, valid_key
+from ..protocol.questions import Question, Unfit
 from ..schema.derived import schema_of
 from ..types.asking import (
     CreateMessageParams,
@@ -38,9 +38,9 @@ from .content import blocks_of
 from .expecting import expect
 from .forms import form_of
 from .messages import Message, Said
+from .signs import Asked
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 
 class Accepted(Struct, Generic[T], frozen=True):
@@ -114,15 +114,6 @@ class SampleTool(Struct, frozen=True):
 
 
 Spoken: TypeAlias = str | Message | Sampled | ToolAnswer
-
-
-class Asked(Generic[T_co]):
-    """Something that a client can be asked. The type is that of the answer."""
-
-    __slots__ = ("question",)
-
-    def __init__(self, question: Question) -> None:
-        self.question = question
 
 
 class Elicit(Asked[Answer[T]]):
@@ -266,50 +257,6 @@ class Sample(Asked[Sampled]):
         needs_tools = bool(tools) or tool_choice is not None
         requires = ("sampling", "sampling.tools") if needs_tools else ("sampling",)
         super().__init__(Question("sampling/createMessage", params, requires, read_message))
-
-
-def wired(what: str, questions: Mapping[str, Asked[Any]]) -> dict[str, Question]:
-    """Several questions as they are put.
-
-    Raises:
-        TypeError: there is one that is none.
-        ValueError: a name cannot be used.
-    """
-    for name, asked in questions.items():
-        valid_key(what, "a name", name)
-        if not isinstance(asked, Asked):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"{what}({name}=…) takes a question, as Elicit(…) or Roots()")
-    return {name: asked.question for name, asked in questions.items()}
-
-
-class InputRequired:
-    """What a function returns that handles rounds itself: questions to ask, and then to call it
-    again, with the answers in `ctx.answers` and with `state` in `ctx.state`.
-
-    Answers are plain values here, as JSON has them. The state is sealed, so that no client can
-    change it, but it can be read unless the extra `[auth]` is there. A function that may return
-    this says so: `-> str | InputRequired`."""
-
-    __slots__ = ("questions", "state")
-
-    def __init__(self, questions: Mapping[str, Asked[Any]], state: Any = None) -> None:
-        if not questions:
-            raise ValueError("InputRequired needs at least one question")
-        wired("InputRequired", questions)
-        self.questions = dict(questions)
-        self.state = state
-
-
-class Ask:
-    """Fill a parameter with what the user answers: `size: Annotated[Size, Ask("Which size?")]`.
-
-    All such parameters of a function are asked for together, before it is called. If the user does
-    not answer, or the client cannot be asked, the default counts; without one the call fails."""
-
-    __slots__ = ("message",)
-
-    def __init__(self, message: str) -> None:
-        self.message = expect("Ask", "message", message, str)
 
 
 def _given(value: Any) -> Any:

@@ -22,11 +22,10 @@ from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from ..protocol.ports import Gate, Place
 from ..protocol.questions import Question, lacking
 from ..schema.kinds import convert
-from .asking import Accepted
-from .context import Context, MakeContext
 from .injection import Supply, plan_of
 from .parameters import Headed
 from .signature import Signature, made
+from .signs import Current, MakeContext
 
 Finish = Callable[[Any], Result]
 Failed = Callable[[BaseException], Result]
@@ -89,7 +88,7 @@ class Callee:
         """
         self._fill(exchange, arguments, self._context(exchange))
 
-    def _fill(self, exchange: Exchange, arguments: dict[str, Any], context: Context) -> None:
+    def _fill(self, exchange: Exchange, arguments: dict[str, Any], context: Current) -> None:
         # One context for all who ask for it: progress must not go backwards.
         for name in self.signature.contexts:
             arguments[name] = context
@@ -183,7 +182,7 @@ class _Run:
     """One call that takes the longer way."""
 
     def __init__(
-        self, callee: Callee, exchange: Exchange, context: Context, arguments: dict[str, Any]
+        self, callee: Callee, exchange: Exchange, context: Current, arguments: dict[str, Any]
     ) -> None:
         self._callee = callee
         self._exchange = exchange
@@ -350,6 +349,8 @@ class _Run:
         }
 
     def _take_answers(self, answers: Mapping[str, Any]) -> None:
+        from .asking import Accepted  # noqa: PLC0415
+
         for each in self._callee.signature.inquired:
             parameter, answer = each.parameter, answers.get(each.parameter.name)
             if isinstance(answer, Accepted):

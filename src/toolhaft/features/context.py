@@ -15,7 +15,6 @@ from ..types.asking import Root
 from ..types.notices import LEVELS, LogLevel, LogMessage, Progress
 from .asking import (
     Answer,
-    Asked,
     Elicit,
     ElicitUrl,
     Roots,
@@ -23,16 +22,14 @@ from .asking import (
     Sampled,
     SampleOptions,
     Spoken,
-    wired,
 )
 from .keeping import SessionData
 from .rounds import Rounds
+from .signs import Asked, Current, wired
 from .steps import awaited, plainly, reader_of
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
-MakeContext = Callable[[Exchange], "Context"]
 
 
 class Client(Struct, frozen=True):
@@ -112,7 +109,7 @@ class SyncContext:
         return answer
 
 
-class Context:
+class Context(Current):
     """What a tool, resource or prompt can do during its call. Ask for it by annotation, anywhere in
     a signature: `ctx: Context`.
 

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from .calling import Callee, Failed, Finish
-from .context import Context, MakeContext
 from .signature import form_of
+from .signs import Current, MakeContext, is_context
 
 # The way of a call through another server.
 Route: TypeAlias = Callable[[Exchange], Outcome]
@@ -53,7 +53,7 @@ class Hook:
             given = (*given, self.context(exchange))
         return await self._called(exchange, given)
 
-    async def within(self, context: Context, exchange: Exchange, given: tuple[Any, ...]) -> Any:
+    async def within(self, context: Current, exchange: Exchange, given: tuple[Any, ...]) -> Any:
         """The same, in a context that outlives this."""
         return await self._called(exchange, (*given, context) if self.contextual else given)
 
@@ -83,7 +83,8 @@ def _takes_context(signature: inspect.Signature, parameters: tuple[str, ...]) ->
     return (
         parameter.default is parameter.empty
         or name in ("ctx", "context")
-        or parameter.annotation in (Context, "Context")
+        or is_context(parameter.annotation)
+        or parameter.annotation == "Context"
     )
 
 

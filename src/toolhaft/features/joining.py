@@ -1,6 +1,10 @@
 """How the names of what is included are joined with a prefix, so that every client takes them."""
 
+from typing import TypeVar
+
 from ..patterns import pattern
+
+T = TypeVar("T")
 
 # Letters, digits, '_' and '-' are what every client takes in the name of a tool; a URI has to
 # begin with a letter.
@@ -48,3 +52,10 @@ class Prefix:
     def length(self) -> int:
         """How much of a URI whoever is included does not know."""
         return len(self._scheme)
+
+
+def twin(item: T) -> T:
+    """The same thing once more, to be offered under another name."""
+    from copy import copy  # noqa: PLC0415
+
+    return copy(item)

@@ -1,6 +1,5 @@
 """The parameters of a function: who fills each of them, and what a client is told of it."""
 
-import dataclasses
 import enum
 import inspect
 from collections.abc import Callable, Mapping
@@ -12,17 +11,16 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..schema.derived import schema_of
-from ..schema.fields import MISSING
+from ..schema.fields import MISSING, given_default, is_dataclass_field
 from ..schema.kinds import kind_of
 from ..schema.notes import is_field, read_notes
-from .asking import Ask, Elicit
 from .authoring import unwrapped
 from .completer import Complete
-from .context import Context
 from .depends import Dependency, Header
+from .signs import Ask, Asked, is_context
 
 _KINDS = inspect.Parameter
-_MADE_BY_FIELD = (type(msgspec.field(default=0)), dataclasses.Field)
+_MSGSPEC_FIELD = type(msgspec.field(default=0))
 
 
 class Unsafe:
@@ -62,7 +60,7 @@ class Inquired(Struct, frozen=True):
     """A parameter that the user fills."""
 
     parameter: Parameter
-    question: Elicit[Any]
+    question: Asked[Any]
 
 
 class Parameters(Struct):
@@ -121,6 +119,8 @@ def _headed(parameter: Parameter, header: Header, what: str) -> Headed:
 
 
 def _inquired(parameter: Parameter, note: Ask, what: str) -> Inquired:
+    from .asking import Elicit  # noqa: PLC0415
+
     try:
         return Inquired(parameter, Elicit(note.message, parameter.type))
     except TypeError as error:
@@ -145,9 +145,11 @@ def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters, what
     if isinstance(default, Dependency | Header) or is_field(default):
         notes.append(default)
         default = MISSING
-    elif isinstance(default, _MADE_BY_FIELD):  # the typed way to have it made for each call
+    elif isinstance(default, _MSGSPEC_FIELD) or is_dataclass_field(default):
+        # The typed way to have it made for each call.
         field = cast(Any, default)
-        default = field.default_factory if callable(field.default_factory) else field.default
+        factory = field.default_factory
+        default = factory if callable(factory) else given_default(field)
         default = MISSING if default is msgspec.NODEFAULT else default
     described = _described(parameter.name, base, notes, default)
     for note in notes:
@@ -255,7 +257,7 @@ def _is_context(annotation: object) -> bool:
         return _is_context(get_args(annotation)[0])
     if origin in (Union, UnionType):
         return any(_is_context(each) for each in get_args(annotation))
-    return annotation is Context
+    return is_context(annotation)
 
 
 def _own_completer(annotation: Any) -> Complete | None:

@@ -1,7 +1,6 @@
 """`prompts/list` and `prompts/get`."""
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import partial
 from typing import Any, NoReturn
 
@@ -20,6 +19,7 @@ from .calling import Callee, unchanged
 from .checking import problems
 from .content import WIRE_BLOCKS, Block
 from .custom import Custom, Own, Recipe, Route
+from .joining import twin
 from .messages import Message, user
 from .parameters import Parameter
 from .registry import Registry, require
@@ -87,7 +87,7 @@ class Prompt:
 
     def under(self, name: str, route: Route | None) -> "Prompt":
         """The same prompt as another server offers it."""
-        other = copy(self)
+        other = twin(self)
         other.name, other.route, other.recipe = name, route, None
         other.subject = Subject(name, self.subject)
         other.description = msgspec.structs.replace(self.description, name=name)

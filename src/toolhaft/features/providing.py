@@ -11,13 +11,13 @@ from ..protocol.calls import Exchange
 from ..protocol.ports import Gate
 from .authoring import check_cache
 from .calling import Callee
-from .context import MakeContext
 from .custom import Custom, Hook
 from .infos import PromptInfo, ResourceInfo, ToolInfo
 from .joining import Prefix
 from .prompts import Prompt
 from .resources import Resource, key_of
 from .signature import Signature
+from .signs import MakeContext
 from .tools import Mask, Tool
 
 T = TypeVar("T")

@@ -1,7 +1,6 @@
 """`resources/list`, `resources/templates/list` and `resources/read`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from functools import partial
 from typing import Any, NoReturn, cast
 
@@ -30,6 +29,7 @@ from .completer import Complete, Completes
 from .content import Contents
 from .custom import Custom, Own, Recipe, Route
 from .expecting import BYTES, valid_uri
+from .joining import twin
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 
@@ -149,7 +149,7 @@ class Resource:
 
     def under(self, uri: str, route: Route | None) -> "Resource":
         """The same resource as another server offers it."""
-        other = copy(self)
+        other = twin(self)
         other.uri, other.route, other.recipe = uri, route, None
         other.subject = Subject(uri, self.subject)
         other._unknown = self._unknown + len(uri) - len(self.uri)

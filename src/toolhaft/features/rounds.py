@@ -18,8 +18,9 @@ from ..protocol.journal import Journal
 from ..protocol.questions import Question
 from ..schema.kinds import write
 from ..types.wire import Wire
-from .asking import Accepted, Asked, Elicit, InputRequired, read_message, read_roots, read_visit
+from .asking import Accepted, Elicit, read_message, read_roots, read_visit
 from .forms import VALUE
+from .signs import Asked, InputRequired
 
 _decode = msgspec.json.Decoder().decode
 

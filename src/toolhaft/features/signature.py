@@ -34,10 +34,10 @@ from ..schema.kinds import (
     worded,
     write_hook,
 )
-from .asking import InputRequired
 from .authoring import documentation, unwrapped
 from .checking import Explicit, problems, unpacked
 from .parameters import Parameter, parameters_of
+from .signs import InputRequired
 
 Form: TypeAlias = Literal["plain", "async", "generator", "async generator"]
 

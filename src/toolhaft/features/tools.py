@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import partial
 from typing import Any, NoReturn
 
@@ -23,6 +22,7 @@ from .authoring import check_described
 from .calling import Callee
 from .checking import Explicit, check_schema
 from .custom import Custom, Own, Recipe, Route
+from .joining import twin
 from .mirroring import mirrored
 from .registry import Registry, require
 from .signature import BadArguments, Signature
@@ -135,7 +135,7 @@ class Tool:
 
     def under(self, name: str, route: Route | None) -> "Tool":
         """The same tool as another server offers it."""
-        other = copy(self)
+        other = twin(self)
         other._description = msgspec.structs.replace(self._description, name=name)
         other.route, other.recipe = route, None
         other.subject = Subject(name, self.subject)

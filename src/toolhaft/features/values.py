@@ -17,10 +17,10 @@ from ..schema.kinds import decoder_of, in_words, kind_of
 from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
-from .asking import InputRequired
 from .checking import Explicit, problems
 from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of
 from .expecting import BYTES
+from .signs import InputRequired
 
 _UNDECLARED = inspect.Parameter.empty
 # What says nothing of the shape of a result, or what is sent as content alone.

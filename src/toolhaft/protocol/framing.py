@@ -91,6 +91,12 @@ class Framer:
             return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames)
         return b"\n".join((*frames, b""))
 
+    def around(self, pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        """The pieces of a frame as they go out, not copied."""
+        if self.end is None:
+            return b"Content-Length: %d\r\n\r\n" % sum(map(len, pieces)), *pieces
+        return *pieces, self.end
+
     def _cut(self, *, at_end: bool) -> None:
         if self._framing == "auto" and not self._recognise(at_end=at_end):
             return

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from ..envelope import decode, failure, salvage_id
+from ..envelope import Outgoing, decode, failure, salvage_id, whole
 from ..errors import InternalError, McpError, ParseError
 from ..protocol.calls import Answer, Batch, Cancel, Counter, Event, Notice, Reply
 from ..protocol.framing import Frame, TooLong
@@ -47,11 +47,11 @@ class Array:
         """Messages on the way go out by themselves."""
         self._line.send(frame)
 
-    def answer(self, frame: bytes | None, error: McpError | None) -> None:
+    def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
         """One of the messages is done, with an answer or without."""
         with self._lock:
             if frame is not None:
-                self._frames.append(frame)
+                self._frames.append(whole(frame))
             self._open -= 1
             if self._open:
                 return
@@ -86,6 +86,7 @@ class Connection:
         *,
         message_bytes: int,
         mask: Mask,
+        send_pieces: Callable[[tuple[bytes, ...]], None] | None = None,
         drained: Callable[[], Awaitable[None]] | None = None,
         throttle: Callable[[], None] | None = None,
         full: Callable[[], bool] | None = None,
@@ -93,6 +94,7 @@ class Connection:
         self.peer = peer
         self.driver = driver
         self.send = send
+        self._send_pieces = send_pieces if send_pieces is not None else self._send_whole
         self._message_bytes = message_bytes
         self._mask = mask
         self._drained = drained
@@ -159,10 +161,15 @@ class Connection:
 
     # What goes out: `send` is the transport's, and so is `throttle`
 
-    def answer(self, frame: bytes | None, error: McpError | None) -> None:
+    def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
         """The end of a call."""
-        if frame is not None:
+        if type(frame) is bytes:
             self.send(frame)
+        elif type(frame) is tuple:
+            self._send_pieces(frame)
+
+    def _send_whole(self, pieces: tuple[bytes, ...]) -> None:
+        self.send(whole(pieces))
 
     @property
     def is_full(self) -> bool:

@@ -17,7 +17,7 @@ from time import perf_counter
 from types import CoroutineType
 from typing import Any
 
-from ..envelope import response
+from ..envelope import LONG, Outgoing, in_pieces, response
 from ..errors import (
     Cancelled,
     InternalError,
@@ -240,7 +240,9 @@ class Driver:
 
     def _complete(self, running: Running, result: Result) -> None:
         try:
-            frame = response(running.id, running.era.finish(running, result))
+            text = running.era.finish(running, result)
+            long = len(text) > LONG
+            frame = in_pieces(running.id, text) if long else response(running.id, text)
         except Exception as error:
             self._fail(running, error)
             return
@@ -272,7 +274,7 @@ class Driver:
     def _end(
         self,
         running: Running,
-        frame: bytes | None,
+        frame: Outgoing | None,
         error: McpError | None,
         fate: Fate | None,
     ) -> None:

@@ -298,8 +298,8 @@ class Endpoint:
 
     @property
     def is_over(self) -> bool:
-        """Is nobody taken in any more?"""
-        return self._ending
+        """Is nobody answered at once any more?"""
+        return not self._is_plain
 
     @property
     def busy(self) -> bool:
@@ -317,7 +317,8 @@ class Endpoint:
         self._patience.hurry()
 
     def forget(self) -> None:
-        """The loop is gone, and there was no time to end."""
+        """The loop is gone, and there was no time to end; or another one has its turn."""
+        self._is_plain = False
         self._leave()
 
     async def close(self) -> None:

@@ -73,8 +73,8 @@ class Protocol(HttpToolsProtocol):
         self._is_between = True
         self._seen = 0
         self._complete = 0
-        # Was it answered at once?
-        self._is_answered = False
+        # Who has answered it at once, if anybody has.
+        self._answered_by: Endpoint | None = None
         # A head to know again, and who has answered it.
         self._known: Known | None = None
         self._known_by: Endpoint | None = None
@@ -96,7 +96,7 @@ class Protocol(HttpToolsProtocol):
         """A request begins. Its scope is made when it is needed."""
         self._in_head = True
         self._is_between = False
-        self._is_answered = False
+        self._answered_by = None
         self._seen += 1
         self.url = b""
         self.headers = []
@@ -161,7 +161,7 @@ class Protocol(HttpToolsProtocol):
         if type(outcome) is Whole:
             self._endpoint = None
             self._held.clear()
-            self._is_answered = True
+            self._answered_by = endpoint
             self._answer(outcome)
         else:
             self._let_go(partial(endpoint, begun=outcome) if type(outcome) is Begun else None)
@@ -197,9 +197,9 @@ class Protocol(HttpToolsProtocol):
 
     # The short way
 
-    def _again(self, endpoint: Endpoint, known: Known, data: bytes) -> bool:
+    def _again(self, endpoint: Endpoint, head: Known, data: bytes) -> bool:
         """Answer a request whose head is known. False: it is still to be parsed."""
-        found = known.request(data)
+        found = head.request(data)
         if found is None or self._is_waiting or self.flow.write_paused:
             return False
         outcome = endpoint.at_once(*found)
@@ -219,14 +219,14 @@ class Protocol(HttpToolsProtocol):
     @property
     def _was_all(self) -> bool:
         """Is one request, which was answered at once, all that came?"""
-        return self._seen == 1 and self._is_answered and self._is_between
+        return self._seen == 1 and self._answered_by is not None and self._is_between
 
     def _remember(self, data: bytes) -> None:
         """The head of this request, which was all that came."""
         self._misses += 1
         if self._expected is not None and (self._known is None or self._misses > _MOST_MISSES):
             self._known = known(data, self._expected)
-            self._known_by = self._services.at_hand(self.url, self.loop)
+            self._known_by = self._answered_by
             self._misses = 0
 
     def _answer(self, whole: Whole) -> None:
@@ -272,12 +272,12 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """More of a request, or of several."""
         is_first = self._is_between
-        known, endpoint = self._known, self._known_by
+        head, endpoint = self._known, self._known_by
         if (
-            known is not None
+            head is not None
             and endpoint is not None
             and is_first
-            and self._again(endpoint, known, data)
+            and self._again(endpoint, head, data)
         ):
             self._misses = 0
             return

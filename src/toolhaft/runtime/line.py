@@ -3,6 +3,7 @@
 from collections.abc import Awaitable
 from typing import Protocol
 
+from ..envelope import Outgoing
 from ..errors import McpError
 
 
@@ -13,7 +14,7 @@ class Line(Protocol):
         """A message on the way to the answer."""
         ...
 
-    def answer(self, frame: bytes | None, error: McpError | None) -> None:
+    def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
         """The end of the call. No frame: nobody wants the answer any more."""
         ...
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from ..envelope import Outgoing, whole
 from ..errors import McpError
 
 # A client that is behind by so many times what may wait, and is sent still more, does not read.
@@ -76,9 +77,10 @@ class Reply(Struct, eq=False):
             if self._waiter is not None or get_ident() != self._thread:
                 self._wake()
 
-    def answer(self, frame: bytes | None, error: McpError | None) -> None:
+    def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
         """The end of the call."""
-        self.final, self.error, self.over = frame, error, True
+        self.final = whole(frame) if isinstance(frame, tuple) else frame
+        self.error, self.over = error, True
         if self._waiter is not None or get_ident() != self._thread:
             self._wake()
 

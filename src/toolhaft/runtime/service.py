@@ -56,6 +56,7 @@ async def connected(
     send: Callable[[bytes], None],
     *,
     session: Session | None = None,
+    send_pieces: Callable[[tuple[bytes, ...]], None] | None = None,
     drained: Callable[[], Awaitable[None]] | None = None,
     throttle: Callable[[], None] | None = None,
     full: Callable[[], bool] | None = None,
@@ -64,6 +65,7 @@ async def connected(
     """A connection that lives as long as the block, within the service's lifespan.
 
     Args:
+        send_pieces: sends a long frame that is in pieces; by default they are put together.
         place: where the author's functions run; by default, wherever is best for them.
     """
     if service.lifespan is not None:
@@ -82,7 +84,7 @@ async def connected(
     make: Callable[..., Connection] = Connection
     if (traffic := service.traffic) is not None:
         name = traffic.connection()
-        send = logged_send(send, traffic, name)
+        send, send_pieces = logged_send(send, traffic, name), None
         make = partial(LoggedConnection, traffic=traffic, name=name)
     connection = make(
         Peer(service.info, session=session, stateless=service.stateless, call=call),
@@ -90,6 +92,7 @@ async def connected(
         send,
         message_bytes=limits.message_bytes,
         mask=service.mask,
+        send_pieces=send_pieces,
         drained=drained,
         throttle=throttle,
         full=full,

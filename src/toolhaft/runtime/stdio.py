@@ -8,14 +8,13 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from ..envelope import LONG
 from ..protocol.framing import Framer
 from .connection import Connection
 from .ears import Hearing
 
 _CHUNK: Final = 65536
 _LARGE_CHUNK: Final = 1024 * 1024
-# It is cheaper to copy a frame of this length than to hand it down in two pieces.
-_LONG: Final = 4096
 # While answers are gathered, no more than this is held back.
 _GATHERED: Final = 65536
 
@@ -66,12 +65,10 @@ class Output:
             with self._lock:
                 if self.left is None and not self._frames:  # still nothing to go before it
                     end = self._framer.end
-                    if end is None:
-                        self._write(self._framer.wrap((frame,)))
-                    elif len(frame) > _LONG:  # which is not copied for one byte
-                        self._write(frame, end)
-                    else:
+                    if end is not None and len(frame) <= LONG:
                         self._write(frame + end)
+                    else:  # not copied for a few bytes
+                        self._write_pieces(self._framer.around((frame,)))
                     return
         self._frames.append(frame)
         self._held += len(frame)
@@ -79,6 +76,15 @@ class Output:
             with self._lock:
                 if self.left is None:
                     self._flush()
+
+    def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
+        """The same for a frame in pieces, which are put together only if they have to wait."""
+        if self.left is None and not self._corked and not self._frames:
+            with self._lock:
+                if self.left is None and not self._frames:
+                    self._write_pieces(self._framer.around(pieces))
+                    return
+        self.send(b"".join(pieces))
 
     def cork(self) -> None:
         """Gather frames from now on."""
@@ -151,23 +157,34 @@ class Output:
         if frames:
             self._write(self._framer.wrap(frames))
 
-    def _write(self, data: bytes | memoryview, end: bytes = b"") -> None:
-        size = len(data) + len(end)
+    def _write(self, data: bytes | memoryview) -> None:
         try:
-            if end:
-                sent = os.writev(self._descriptor, (data, end))
-            else:
-                sent = os.write(self._descriptor, data)
+            sent = os.write(self._descriptor, data)
         except BlockingIOError:
             sent = 0
         except OSError:
             # Nobody reads any more. The end of input, which follows, is the end of us.
+            sent = len(data)
+        self.taken += sent
+        if sent == len(data):
+            self.left = None
+        else:
+            self._keep(memoryview(data)[sent:])
+
+    def _write_pieces(self, pieces: tuple[bytes, ...]) -> None:
+        size = sum(map(len, pieces))
+        try:
+            sent = os.writev(self._descriptor, pieces)
+        except BlockingIOError:
+            sent = 0
+        except OSError:  # as above
             sent = size
         self.taken += sent
-        if sent == size:
-            self.left = None
-            return
-        self.left = memoryview(b"".join((data, end)) if end else data)[sent:]
+        if sent < size:
+            self._keep(memoryview(b"".join(pieces))[sent:])
+
+    def _keep(self, left: memoryview) -> None:
+        self.left = left
         if not self._watched:
             self._watched = True
             self._loop.call_soon_threadsafe(self._watch)

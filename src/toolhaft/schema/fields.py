@@ -1,12 +1,19 @@
-"""What a class is made of: its fields, if it travels as an object or as an array."""
+"""What a class is made of: its fields, if it travels as an object or as an array.
 
-import dataclasses
+`dataclasses` takes as long to load as a dozen of our modules. Who has made one has loaded it.
+"""
+
 import typing
 from typing import Any, Literal, NotRequired, Required, get_args, get_origin, get_type_hints
 
 import msgspec
 
-MISSING = dataclasses.MISSING
+
+class _Missing:
+    """Stands for a default that is not there."""
+
+
+MISSING: Any = _Missing()
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -50,6 +57,30 @@ def is_path(kind: Any) -> bool:
     return isinstance(kind, type) and any(base.__name__ == "PurePath" for base in kind.__mro__)
 
 
+def is_dataclass(kind: Any) -> bool:
+    """Is this a dataclass, or an object of one?"""
+    return hasattr(kind if isinstance(kind, type) else type(kind), "__dataclass_fields__")
+
+
+def dataclass_fields(kind: Any) -> tuple[Any, ...]:
+    """The fields of a dataclass, or of an object of one."""
+    from dataclasses import fields  # noqa: PLC0415
+
+    return fields(kind)
+
+
+def is_dataclass_field(value: object) -> bool:
+    """Was this made by `dataclasses.field`?"""
+    kind = type(value)
+    return kind.__name__ == "Field" and kind.__module__ == "dataclasses"
+
+
+def given_default(field: Any) -> Any:
+    """The default of a dataclass field, or `MISSING`."""
+    default = field.default
+    return MISSING if type(default).__name__ == "_MISSING_TYPE" else default
+
+
 def fields_of(kind: Any) -> list[Field] | None:
     """Its fields in the author's order, or None if it is no class of this sort."""
     base: Any = get_origin(kind) or kind
@@ -57,9 +88,9 @@ def fields_of(kind: Any) -> list[Field] | None:
         return None
     if is_kind(base, msgspec.Struct):
         return _of_struct(kind, base)
-    if dataclasses.is_dataclass(base):
+    if is_dataclass(base):
         hints = _hints(kind, base)
-        return [_of_dataclass(field, hints) for field in dataclasses.fields(base) if field.init]
+        return [_of_dataclass(field, hints) for field in dataclass_fields(base) if field.init]
     if typing.is_typeddict(base):
         hints = _hints(kind, base)
         return [Field(name, hint, _is_required(base, name, hint)) for name, hint in hints.items()]
@@ -82,8 +113,8 @@ def hidden_fields(kind: Any) -> list[str]:
     if not is_kind(base, object):
         return []
     name, found = base.__name__, getattr(base, "__attrs_attrs__", ())
-    if dataclasses.is_dataclass(base):
-        found = dataclasses.fields(base)
+    if is_dataclass(base):
+        found = dataclass_fields(base)
     return [f"{name}.{field.name}" for field in found if not field.init]
 
 
@@ -134,9 +165,10 @@ def _is_required(kind: Any, name: str, hint: object) -> bool:
     return get_origin(hint) is not NotRequired and name in kind.__required_keys__
 
 
-def _of_dataclass(field: "dataclasses.Field[Any]", hints: dict[str, Any]) -> Field:
-    required = field.default is MISSING and field.default_factory is MISSING
-    return Field(field.name, hints[field.name], required, field.default)
+def _of_dataclass(field: Any, hints: dict[str, Any]) -> Field:
+    default = given_default(field)
+    required = default is MISSING and not callable(field.default_factory)
+    return Field(field.name, hints[field.name], required, default)
 
 
 def _of_attrs(attribute: Any, hints: dict[str, Any]) -> Field:

@@ -5,7 +5,6 @@ whole call: foreign constraints become msgspec's, unions that msgspec refuses be
 own that tries one member after the other, and models are read by pydantic.
 """
 
-import dataclasses
 import inspect
 import re
 import types
@@ -29,7 +28,16 @@ import msgspec
 
 from ..errors import clipped
 from . import models
-from .fields import MISSING, aliased, fields_of, hidden_fields, is_path
+from .fields import (
+    MISSING,
+    aliased,
+    dataclass_fields,
+    fields_of,
+    given_default,
+    hidden_fields,
+    is_dataclass,
+    is_path,
+)
 from .notes import Notes, read_notes
 
 # What every decoder knows: nothing to translate and nothing to try.
@@ -216,11 +224,12 @@ def put_defaults(value: Any) -> None:
         inside = value  # pyright: ignore[reportUnknownVariableType]
     elif isinstance(value, dict):
         inside = value.values()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    elif dataclasses.is_dataclass(value) and hasattr(value, "__dict__"):
-        members = vars(value)
-        for field in dataclasses.fields(value):
-            if field.name not in members and field.default is not MISSING:
-                members[field.name] = field.default
+    elif is_dataclass(value) and hasattr(value, "__dict__"):
+        members = cast(dict[str, Any], vars(value))
+        for field in dataclass_fields(value):
+            default = given_default(field)
+            if field.name not in members and default is not MISSING:
+                members[field.name] = default
         inside = list(members.values())
     for item in inside:
         put_defaults(item)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from ..client.conversation import encoded
+from ..client.channel import encoded
 from ..client.envelope import opening
 from ..client.failures import NoAnswer
 from ..client.shapes import as_object, parsed

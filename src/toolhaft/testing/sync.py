@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, TypeAlias, TypeVar, Unpack
 
 from ..client.asgi import Application
-from ..client.conversation import Progress
+from ..client.channel import Progress
 from ..client.wire import Wire
 from ..server import Server
 from ..types.content import ResourceContents

@@ -1,0 +1,245 @@
+"""What is written to a descriptor: the same bytes, whether a frame is in pieces or not."""
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+import pytest
+
+from toolhaft import Server
+from toolhaft.envelope import LONG
+from toolhaft.protocol.framing import Framer
+from toolhaft.runtime.service import connected
+from toolhaft.runtime.stdio import Output
+
+Framing = Literal["lines", "content-length"]
+
+LIMIT = 1 << 24
+SHORT = b'{"short":1}'
+PIECES = (b'{"head":', b'"' + b"x" * 3 * LONG + b'"', b"}")
+WHOLE = b"".join(PIECES)
+# More than a pipe holds.
+LARGE = (b'{"head":', b'"' + b"y" * 300_000 + b'"', b"}")
+
+
+class Pipe:
+    """Both ends of a pipe."""
+
+    def __init__(self) -> None:
+        self.reads, self.writes = os.pipe()
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, or all that come."""
+        data = b""
+        while len(data) < size and (more := os.read(self.reads, size - len(data))):
+            data += more
+        return data
+
+    def close(self) -> None:
+        os.close(self.reads)
+        os.close(self.writes)
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    pipe = Pipe()
+    yield pipe
+    pipe.close()
+
+
+@pytest.fixture(params=["lines", "content-length"])
+def framing(request: pytest.FixtureRequest) -> Framing:
+    found: Framing = request.param
+    return found
+
+
+def framed(frame: bytes, framing: Framing) -> bytes:
+    if framing == "lines":
+        return frame + b"\n"
+    return b"Content-Length: %d\r\n\r\n" % len(frame) + frame
+
+
+async def test_a_frame_in_pieces_is_sent_as_one(pipe: Pipe, framing: Framing) -> None:
+    output = Output(pipe.writes, Framer(LIMIT, framing), LIMIT)
+    expected = framed(SHORT, framing) + framed(WHOLE, framing) * 2 + framed(SHORT, framing)
+
+    output.send(SHORT)
+    output.send_pieces(PIECES)
+    output.send(WHOLE)
+    output.send(SHORT)
+
+    assert output.empty
+    assert output.taken == len(expected)
+    assert pipe.read(len(expected)) == expected
+
+
+async def test_pieces_that_are_gathered_keep_their_place(pipe: Pipe, framing: Framing) -> None:
+    output = Output(pipe.writes, Framer(LIMIT, framing), LIMIT)
+    expected = framed(SHORT, framing) + framed(WHOLE, framing) + framed(SHORT, framing)
+
+    output.cork()
+    output.send(SHORT)
+    output.send_pieces(PIECES)
+    output.send(SHORT)
+    assert output.taken == 0
+    output.uncork()
+
+    assert pipe.read(len(expected)) == expected
+
+
+async def test_what_a_pipe_does_not_take_of_pieces_follows(pipe: Pipe, framing: Framing) -> None:
+    output = Output(pipe.writes, Framer(LIMIT, framing), LIMIT)
+    large = framed(b"".join(LARGE), framing)
+    expected = large + framed(WHOLE, framing) + framed(SHORT, framing) + large
+
+    output.send_pieces(LARGE)
+    assert not output.empty
+    output.send_pieces(PIECES)
+    output.send(SHORT)
+    output.send_pieces(LARGE)
+    reading = asyncio.to_thread(pipe.read, len(expected))
+    received, _ = await asyncio.gather(reading, output.emptied())
+
+    assert received == expected
+    assert output.taken == len(expected)
+    assert output.empty
+
+
+async def test_a_pipe_that_takes_nothing_gets_pieces_later(pipe: Pipe, framing: Framing) -> None:
+    output = Output(pipe.writes, Framer(LIMIT, framing), LIMIT)
+    filled = 0
+    while True:
+        try:
+            filled += os.write(pipe.writes, b"-" * 4096)
+        except BlockingIOError:
+            break
+
+    output.send_pieces(PIECES)
+    assert output.taken == 0
+    expected = b"-" * filled + framed(WHOLE, framing)
+    reading = asyncio.to_thread(pipe.read, len(expected))
+    received, _ = await asyncio.gather(reading, output.emptied())
+
+    assert received == expected
+
+
+async def test_pieces_for_nobody_are_dropped(pipe: Pipe) -> None:
+    output = Output(pipe.writes, Framer(LIMIT, "lines"), LIMIT)
+
+    output.close()
+    output.send_pieces(PIECES)
+
+    assert output.empty
+    os.set_blocking(pipe.reads, False)
+    with pytest.raises(BlockingIOError):
+        os.read(pipe.reads, 1)
+
+
+async def test_frames_of_several_threads_do_not_mix(pipe: Pipe) -> None:
+    output = Output(pipe.writes, Framer(LIMIT, "lines"), LIMIT)
+    begin = threading.Barrier(4)
+
+    def send(mark: str) -> None:
+        text = json.dumps(mark * 20_000).encode()
+        begin.wait()
+        for number in range(50):
+            output.send_pieces((b'{"by":', text, b',"n":%d}' % number))
+            output.send(b'{"by":"%b","n":%d}' % (mark.encode(), number))
+
+    size = 4 * sum(
+        len('{"by":""}' * 2) + 20_001 + 2 * (len(',"n":') + len(str(number)) + 1)
+        for number in range(50)
+    )
+    with ThreadPoolExecutor(5) as threads:
+        reading = threads.submit(pipe.read, size)
+        sending = [asyncio.wrap_future(threads.submit(send, mark)) for mark in "abcd"]
+        await asyncio.gather(*sending)
+        await output.emptied()
+        lines = reading.result().splitlines()
+
+    found = [(each["by"][0], len(each["by"]), each["n"]) for each in map(json.loads, lines)]
+    for mark in "abcd":
+        expected = [(mark, size, number) for number in range(50) for size in (20_000, 1)]
+        assert [each for each in found if each[0] == mark] == expected
+
+
+# What is above a descriptor
+
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": META}}
+
+
+class Log:
+    """A traffic log that keeps what goes out."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+
+    def connection(self) -> str:
+        return "1"
+
+    def message(self, direction: str, connection: str, message: object) -> None:
+        if direction == "out":
+            assert isinstance(message, bytes)
+            self.frames.append(message)
+
+
+@pytest.fixture
+def server() -> Server:
+    """A server whose list of tools is long."""
+    server = Server("long", version="1")
+    for number in range(40):
+        server.tool(lambda: "", name=f"tool_{number}", description="d" * 200)
+    return server
+
+
+async def test_a_transport_that_knows_no_pieces_gets_whole_frames(server: Server) -> None:
+    sent: list[bytes] = []
+    pieces: list[tuple[bytes, ...]] = []
+
+    async with connected(server, sent.append) as connection:
+        connection.receive(json.dumps(LIST).encode())
+    async with connected(server, sent.append, send_pieces=pieces.append) as connection:
+        connection.receive(json.dumps(LIST).encode())
+
+    answer = json.loads(sent[0])
+    assert (answer["id"], len(answer["result"]["tools"])) == (2, 40)
+    assert [b"".join(each) for each in pieces] == sent
+
+
+async def test_a_traffic_log_has_long_answers_whole(server: Server) -> None:
+    log = server.traffic = Log()
+    sent: list[bytes] = []
+    pieces: list[tuple[bytes, ...]] = []
+
+    async with connected(server, sent.append, send_pieces=pieces.append) as connection:
+        connection.receive(json.dumps(LIST).encode())
+
+    assert [len(json.loads(each)["result"]["tools"]) for each in log.frames] == [40]
+    assert (log.frames, pieces) == (sent, [])
+
+
+async def test_long_answers_to_a_batch_are_one_array(server: Server) -> None:
+    sent: list[bytes] = []
+    pieces: list[tuple[bytes, ...]] = []
+    opening = {
+        "protocolVersion": "2025-03-26",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}
+    batch = [{**LIST, "id": number, "params": {}} for number in (7, 8)]
+
+    async with connected(server, sent.append, send_pieces=pieces.append) as connection:
+        connection.receive(json.dumps(begin).encode())
+        connection.receive(json.dumps(batch).encode())
+
+    answers = [(each["id"], len(each["result"]["tools"])) for each in json.loads(sent[1])]
+    assert (sorted(answers), pieces) == ([(7, 40), (8, 40)], [])
