@@ -87,6 +87,21 @@ def test_a_setting_that_means_nothing_is_refused(settings: dict[str, Any]) -> No
         Server("made", **settings)
 
 
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"secret": 5}, "secret must be a str or bytes, or several of them, not int"),
+        ({"secret": [5]}, "secret must be a str or bytes, or several of them, not int"),
+        ({"middleware": greet}, "middleware must be a list of functions, not .*greet"),
+        ({"middleware": ["timed"]}, r"middleware must be a list of functions, not \['timed'\]"),
+    ],
+    ids=["secret", "secrets", "one middleware", "name of a middleware"],
+)
+def test_a_setting_of_the_wrong_type_is_named(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        Server("made", **settings)
+
+
 @pytest.mark.parametrize("name", [None, 5, ""])
 def test_a_server_needs_a_name(name: Any) -> None:
     with pytest.raises(TypeError, match="needs a name"):

@@ -215,7 +215,7 @@ def _measured(fields: dict[str, Any]) -> Measured:
 
 def _as_tables(pages: list[Page]) -> str:
     if not pages:
-        return "nothing was called yet\n"
+        return "nothing was called yet; of several workers, the one that answered says so\n"
     return "\n".join(
         f"{', '.join(f'{name} {value}' for name, value in page.labels.items())}\n\n"
         f"{table(page.measured, page.notices)}"

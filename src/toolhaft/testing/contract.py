@@ -46,9 +46,13 @@ def assert_contract(
             `--update-contract`, or with TOOLHAFT_UPDATE_CONTRACT=1.
 
     Raises:
+        TypeError: this is neither a server nor what one lists.
         ContractChanged: it lists something else; or there is no file, and CI will not keep one.
     """
     __tracebackhide__ = True
+    if not isinstance(server, Server | dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+        kind = type(server).__name__
+        raise TypeError(f"a contract is of a Server, or what contract_of gave, not of {kind}")
     file = _beside(path, inspect.stack(0)[1].filename)
     now = _now(contract_of(server)) if isinstance(server, Server) else server
     if is_set(UPDATE) if update is None else update:
