@@ -33,7 +33,8 @@ def warm(packages: str, *words: str) -> list[str]:
 @functools.cache
 def _nursery(packages: str) -> str:
     """Where the process that forks is reached. It ends with this one, which holds its stdin."""
-    folder = tempfile.TemporaryDirectory(prefix="warm-")
+    # Not where a test has its own for a while; and paths of sockets have to be short.
+    folder = tempfile.TemporaryDirectory(prefix="warm-", dir="/tmp")
     path = f"{folder.name}/socket"
     process = subprocess.Popen(
         # Nothing but the environment says where modules are: a program adds its own folder.
