@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from tests.attach.conftest import Dial, Start
-from tests.attach.living import BRIDGE, SERVE, STAY
+from tests.attach.living import BRIDGE, SERVE, STAY, WAITS
 from tests.runtime.process import HANDSHAKE, PATIENCE, Process, line, request, text_of, tool_call
 
 from toolhaft import Server
@@ -171,18 +171,7 @@ def test_children_of_the_program_get_none_of_it(program: Start, bridge: Start) -
 
 
 def test_when_the_bridge_is_killed_its_calls_are_cancelled(program: Start, bridge: Start) -> None:
-    living = program("""
-        @server.tool
-        async def wait() -> None:
-            say("waiting")
-            try:
-                await asyncio.sleep(60)
-            finally:
-                say("waited")
-
-        server.attach()
-        stay()
-    """)
+    living = program(WAITS)
     client = bridge("notes")
     client.call(1, "wait")
     living.hears("waiting")
