@@ -42,6 +42,20 @@ def test_what_cannot_be_is_refused(options: Any, words: str) -> None:
         Listener(**{"bind": 0, **options})
 
 
+def test_a_framing_that_nobody_knows_is_refused() -> None:
+    wrong: Any = "frames"
+
+    with pytest.raises(ValueError, match="expected 'auto', 'lines' or 'content-length'"):
+        Server("s").run(framing=wrong)
+
+
+def test_an_application_names_an_option_that_it_does_not_know() -> None:
+    wrong: Any = {"gaurd": None}
+
+    with pytest.raises(TypeError, match=r"asgi\(\) knows no 'gaurd'; it takes sessions, .*guard"):
+        Server("s").asgi(**wrong)
+
+
 def test_an_option_that_a_mount_does_not_know_is_named_with_those_that_it_knows() -> None:
     wrong: Any = {"gaurd": None}
 
@@ -68,6 +82,7 @@ def test_a_listener_with_nothing_to_serve_does_not_run() -> None:
         ({"path": "/x"}, "without http= serves over stdio"),
         ({"workers": 2}, "without http= serves over stdio"),
         ({"sessions": "auto"}, "without http= serves over stdio"),
+        ({"http": 0, "framing": "lines"}, "framing is for stdio"),
     ],
 )
 def test_a_server_is_not_run_as_nobody_meant_it(options: Any, words: str) -> None:

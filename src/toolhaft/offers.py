@@ -187,7 +187,8 @@ class Offers:
 
     def _tool(self, said: _Said) -> tuple[Registry[Tool], str, Tool]:
         check_cache(said.options.get("cache", 0))
-        annotations = hints(*(said.options.pop(name, None) for name in _HINTS))
+        given = {name: said.options.pop(name, None) for name in _HINTS}
+        annotations = hints(f"tool {said.own!r}", **given)
         tool = Tool(
             said.function,
             ToolDetails(annotations=annotations, **said.options),

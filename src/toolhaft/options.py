@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from .features.arguments import Arg
 from .features.resources import Cache
+from .protocol.framing import FramingName
 from .protocol.handshake import SessionMode
 from .protocol.ports import Guard, Traffic
 from .types.content import Annotations
@@ -173,13 +174,22 @@ def terms_of(what: str, options: HttpOptions, otherwise: Terms) -> Terms:
 
 
 def check_listening(
-    http: str | int | None, path: str, workers: int, options: Mapping[str, object]
+    framing: FramingName,
+    http: str | int | None,
+    path: str,
+    workers: int,
+    options: Mapping[str, object],
 ) -> None:
     """Is this how a server is run?
 
     Raises:
         TypeError: it is not; the message says how.
+        ValueError: there is no such framing.
     """
+    if framing not in ("auto", "lines", "content-length"):
+        raise ValueError(f"framing={framing!r}: expected 'auto', 'lines' or 'content-length'")
+    if http is not None and framing != "auto":
+        raise TypeError("framing is for stdio; over HTTP a message is a body")
     known = {**HttpOptions.__annotations__, **ListenerOptions.__annotations__}
     for name in options:
         if name not in known:

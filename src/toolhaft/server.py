@@ -31,6 +31,7 @@ from .options import (
     Terms,
     TrafficSetting,
     check_listening,
+    terms_of,
     traffic_of,
 )
 from .protocol.calls import Exchange, Handler, Middleware
@@ -47,7 +48,6 @@ from .types.lifecycle import ServerCapabilities
 from .types.wire import Icon, Implementation
 from .undisturbed import Undisturbed
 
-F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bytes, str, dict[str, Any])
 LifespanFunction = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
@@ -104,7 +104,20 @@ class Server(Registering):
         errors: Literal["mask", "show"] = "mask",
         log_traffic: TrafficSetting = False,
     ) -> None:
-        check_settings(name, page_size, limits, errors)
+        check_settings(
+            name,
+            page_size,
+            limits,
+            errors,
+            version=version,
+            title=title,
+            description=description,
+            instructions=instructions,
+            website_url=website_url,
+            icons=icons,
+            providers=providers,
+            lifespan=lifespan,
+        )
         self.name = name
         self.limits = limits if limits is not None else Limits()
         self.info = Implementation(
@@ -211,7 +224,7 @@ class Server(Registering):
             workers: how many processes serve.
             options: as in `Listener`.
         """
-        check_listening(http, path, workers, options)
+        check_listening(framing, http, path, workers, options)
         if http is None:
             with Undisturbed():
                 from .beginning import begin  # noqa: PLC0415
@@ -237,7 +250,7 @@ class Server(Registering):
         """
         from .serving import application  # noqa: PLC0415
 
-        return application(path, self, Terms(**options))
+        return application(path, self, terms_of("asgi()", options, Terms()))
 
     def attach(self, name: str | None = None, **options: Unpack[AttachOptions]) -> Attachment:
         """Serve this living process to any number of `toolhaft attach NAME`; returns at once.

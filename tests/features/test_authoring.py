@@ -90,12 +90,29 @@ def test_a_setting_that_means_nothing_is_refused(settings: dict[str, Any]) -> No
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
+        ({"version": 1.0}, "Server: version must be a str, not 1.0"),
+        ({"title": 5}, "Server: title must be a str, not 5"),
+        ({"instructions": ["a"]}, "Server: instructions must be a str"),
+        ({"icons": ["a.png"]}, r"Server: icons must be a list of Icon\(…\)"),
+        ({"providers": 5}, "Server: providers must be a list of objects, not 5"),
+        ({"lifespan": 5}, "Server: lifespan must be a function that takes the server, not 5"),
         ({"secret": 5}, "secret must be a str or bytes, or several of them, not int"),
         ({"secret": [5]}, "secret must be a str or bytes, or several of them, not int"),
         ({"middleware": greet}, "middleware must be a list of functions, not .*greet"),
         ({"middleware": ["timed"]}, r"middleware must be a list of functions, not \['timed'\]"),
     ],
-    ids=["secret", "secrets", "one middleware", "name of a middleware"],
+    ids=[
+        "version",
+        "title",
+        "instructions",
+        "icons",
+        "providers",
+        "lifespan",
+        "secret",
+        "secrets",
+        "one middleware",
+        "name of a middleware",
+    ],
 )
 def test_a_setting_of_the_wrong_type_is_named(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(TypeError, match=words):
@@ -208,6 +225,13 @@ def test_an_option_of_a_resource_that_no_client_could_be_sent_is_refused(
 ) -> None:
     with pytest.raises(TypeError, match=f"resource 'a://b': {words}"):
         make().add_resource(greet, "a://b", **options)
+
+
+def test_a_hint_that_is_none_is_named_with_its_tool() -> None:
+    wrong: Any = "yes"
+
+    with pytest.raises(TypeError, match="tool 'greet': read_only must be True or False, not 'yes'"):
+        make().add_tool(greet, read_only=wrong)
 
 
 def test_a_cache_is_for_one_user_or_for_everybody() -> None:

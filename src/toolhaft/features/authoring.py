@@ -101,7 +101,10 @@ def _are(kind: type) -> Callable[[Any], bool]:
 _DESCRIBED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "name": (lambda value: isinstance(value, str) and bool(value), "a str that is not empty"),
     **dict.fromkeys(
-        ("title", "description", "category", "mime_type"),
+        (
+            *("title", "description", "category", "mime_type"),
+            *("version", "instructions", "website_url"),  # of a server
+        ),
         (lambda value: isinstance(value, str), "a str"),
     ),
     **dict.fromkeys(
@@ -111,6 +114,8 @@ _DESCRIBED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "icons": (_are(Icon), "a list of Icon(…)"),
     "tags": (_are(str), "a list of str"),
     "meta": (lambda value: isinstance(value, dict), "a dict"),
+    "providers": (_are(object), "a list of objects"),
+    "lifespan": (callable, "a function that takes the server"),
     "size": (lambda value: type(value) is int and value >= 0, "a number of bytes"),
     "annotations": (
         lambda value: isinstance(value, Annotations),
@@ -154,8 +159,13 @@ def check_cache(seconds: object) -> None:
         raise ValueError(f"cache must be a number of seconds, 0 or more, not {seconds!r}")
 
 
-def check_settings(name: object, page_size: object, limits: object, errors: object) -> None:
+def check_settings(
+    name: object, page_size: object, limits: object, errors: object, **described: object
+) -> None:
     """Can a server be made of these?
+
+    Args:
+        described: what it says of itself, and what it is made of.
 
     Raises:
         TypeError, ValueError: it cannot; the message names the setting.
@@ -168,3 +178,4 @@ def check_settings(name: object, page_size: object, limits: object, errors: obje
         raise TypeError(f"limits must be Limits(…), not {limits!r}")
     if errors not in ("mask", "show"):
         raise ValueError(f'errors must be "mask" or "show", not {errors!r}')
+    check_described("Server", **described)

@@ -48,7 +48,13 @@ class ToolInfo(_Named, frozen=True, kw_only=True):
         return ToolDetails(
             title=self.title,
             description=self.description,
-            annotations=hints(self.read_only, self.destructive, self.idempotent, self.open_world),
+            annotations=hints(
+                f"tool {self.name!r}",
+                read_only=self.read_only,
+                destructive=self.destructive,
+                idempotent=self.idempotent,
+                open_world=self.open_world,
+            ),
             icons=self.icons,
             meta=self.meta,
             category=self.category,

@@ -310,25 +310,10 @@ def _failed(text: str) -> CallToolResult:
     )
 
 
-def hints(
-    read_only: bool | None,
-    destructive: bool | None,
-    idempotent: bool | None,
-    open_world: bool | None,
-) -> ToolAnnotations | None:
-    """The hints that an author gave, if any."""
-    given = {
-        "read_only_hint": read_only,
-        "destructive_hint": destructive,
-        "idempotent_hint": idempotent,
-        "open_world_hint": open_world,
+def hints(what: str, **given: bool | None) -> ToolAnnotations | None:
+    """The hints that an author gave of something, if any."""
+    check_described(what, **given)
+    known: dict[str, Any] = {
+        f"{name}_hint": hint for name, hint in given.items() if hint is not None
     }
-    check_described(
-        "a tool",
-        read_only=read_only,
-        destructive=destructive,
-        idempotent=idempotent,
-        open_world=open_world,
-    )
-    known: dict[str, Any] = {name: hint for name, hint in given.items() if hint is not None}
     return ToolAnnotations(**known) if known else None
