@@ -225,7 +225,7 @@ class BytesPath:
         (lambda: File(b"x", name=1), "File: name is str, not int"),
         (lambda: Link(1), "Link: uri is str, not int"),
         (lambda: Link("a:b", 1), "Link: name is str, not int"),
-        (lambda: Link("a:b", icons=["x"]), "Link: each icon is Icon, not str"),
+        (lambda: Link("a:b", icons=["x"]), "Link: each of icons is Icon, not str"),
         (lambda: Link("a:b", size="1"), "Link: size is int, not str"),
         (lambda: Embedded("a:b", {}), "Embedded: the content is str or bytes, not dict"),
         (lambda: Contents(None), "Contents: the content is str or bytes, not NoneType"),
@@ -564,5 +564,5 @@ def test_what_is_handed_out_is_not_made_again() -> None:
 def test_icons_of_a_link_are_a_list() -> None:
     wrong: Any = Icon("https://example.org/a.png")
 
-    with pytest.raises(TypeError, match=r"Link: icons is a list of Icon\(…\), not Icon"):
+    with pytest.raises(TypeError, match="Link: icons is a list of Icon, not Icon"):
         Link("a://b", icons=wrong)

@@ -156,6 +156,19 @@ def test_answers_of_tools_follow_the_message_that_wanted_them_in_one() -> None:
         (lambda: Sample("?", temperature="hot"), ValueError, "temperature is a number"),  # type: ignore[arg-type]
         (lambda: Sample("?", temperature=float("nan")), ValueError, "temperature is a number"),
         (lambda: InputRequired({"a": 3}), TypeError, "takes a question"),  # type: ignore[dict-item]
+        (lambda: InputRequired([Roots()]), TypeError, "takes questions by name"),  # type: ignore[arg-type]
+        (lambda: Sample(3), TypeError, "prompt is a str or a list of messages, not 3"),  # type: ignore[arg-type]
+        (lambda: Sample([3]), TypeError, "each message is Message, not int"),  # type: ignore[list-item]
+        (lambda: Sample("?", models="claude"), TypeError, "models is a list of str, not str"),
+        (lambda: Sample("?", stop="\n"), TypeError, "stop is a list of str, not str"),
+        (lambda: Sample("?", tools=[3]), TypeError, "each of tools is SampleTool, not int"),  # type: ignore[list-item]
+        (lambda: Sample("?", cost=5), ValueError, r"cost is from 0 \(least\) to 1 \(most\), not 5"),
+        (lambda: ToolAnswer(3, "x"), TypeError, "use is ToolUse, not int"),  # type: ignore[arg-type]
+        (
+            lambda: ToolAnswer(ToolUse("1", "add", {}), {"sum": 3}),  # type: ignore[arg-type]
+            TypeError,
+            "a message is text, an Image or the like",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused_where_it_is_made(

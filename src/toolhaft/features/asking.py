@@ -33,10 +33,9 @@ from ..types.asking import (
 )
 from ..types.content import AudioContent, ImageContent, Role, TextContent
 from ..types.rounds import ElicitUrlParams, ListRootsParams
-from .content import blocks_of
-from .expecting import expect
+from .expecting import expect, listed
 from .forms import form_of
-from .messages import Message, Said
+from .messages import Message, Said, user
 from .signs import Asked
 
 T = TypeVar("T")
@@ -84,12 +83,9 @@ class ToolAnswer:
     __slots__ = ("_block",)
 
     def __init__(self, use: ToolUse, content: Said | Sequence[Said], error: bool = False) -> None:
-        given = [content] if not isinstance(content, list | tuple) else list(content)
-        blocks = [
-            each
-            for item in given
-            for each in ([TextContent(item)] if isinstance(item, str) else blocks_of(item) or [])
-        ]
+        given: Any = content if isinstance(content, list | tuple) else [content]
+        blocks = [user(item).wire().content for item in given]
+        expect("ToolAnswer", "use", use, ToolUse)
         self._block = ToolResultContent(use.id, blocks, is_error=True if error else UNSET)
 
     def wire(self) -> ToolResultContent:
@@ -248,9 +244,9 @@ class Sample(Asked[Sampled]):
             system_prompt=_given(system),
             model_preferences=_preferences(models, cost, speed, intelligence),
             temperature=_given(temperature),
-            stop_sequences=list(stop) or UNSET,
+            stop_sequences=listed("Sample", "stop", stop, str) or UNSET,
             metadata=UNSET if metadata is None else dict(metadata),
-            tools=[tool.wire() for tool in tools] or UNSET,
+            tools=[tool.wire() for tool in listed("Sample", "tools", tools, SampleTool)] or UNSET,
             tool_choice=UNSET if tool_choice is None else ToolChoice(tool_choice),
         )
         needs_tools = bool(tools) or tool_choice is not None
@@ -265,8 +261,11 @@ def _given(value: Any) -> Any:
 def _preferences(
     models: Sequence[str], cost: float | None, speed: float | None, intelligence: float | None
 ) -> ModelPreferences | UnsetType:
+    for name, weight in (("cost", cost), ("speed", speed), ("intelligence", intelligence)):
+        if not (weight is None or (isinstance(weight, int | float) and 0 <= weight <= 1)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"Sample: {name} is from 0 (least) to 1 (most), not {weight!r}")
     found = ModelPreferences(
-        hints=[ModelHint(name) for name in models] or UNSET,
+        hints=[ModelHint(name) for name in listed("Sample", "models", models, str)] or UNSET,
         cost_priority=_given(cost),
         speed_priority=_given(speed),
         intelligence_priority=_given(intelligence),
@@ -276,6 +275,8 @@ def _preferences(
 
 def _messages(given: Sequence[Spoken]) -> list[SamplingMessage]:
     messages: list[SamplingMessage] = []
+    if not isinstance(given, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"Sample: prompt is a str or a list of messages, not {given!r}")
     for each in given:
         if isinstance(each, ToolAnswer):
             _add_answer(messages, each.wire())
@@ -303,7 +304,7 @@ def _add_answer(messages: list[SamplingMessage], answer: ToolResultContent) -> N
 def _message(given: str | Message) -> SamplingMessage:
     if isinstance(given, str):
         return SamplingMessage("user", TextContent(given))
-    wire = given.wire()
+    wire = expect("Sample", "each message", given, Message).wire()
     if not isinstance(wire.content, TextContent | ImageContent | AudioContent):
         raise TypeError("Sample: a model is sent text, pictures and sounds")
     return SamplingMessage(wire.role, wire.content)

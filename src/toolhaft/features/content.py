@@ -35,6 +35,7 @@ from .expecting import (
     expect,
     extent,
     held,
+    listed,
     quoted,
     unset,
     valid_name,
@@ -226,8 +227,6 @@ class Link(Block):
     ) -> None:
         if size is not None and expect("Link", "size", size, int) < 0:
             raise ValueError(f"Link: size is a number of bytes, not {size}")
-        if not isinstance(icons, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"Link: icons is a list of Icon(…), not {type(icons).__name__}")
         block = ResourceLink(
             valid_uri("Link", uri),
             name_in(uri) or uri if name is None else expect("Link", "name", name, str),
@@ -235,7 +234,7 @@ class Link(Block):
             description=unset(description, "Link", "description", str),
             mime_type=valid_type("Link", mime_type) or UNSET,
             size=UNSET if size is None else size,
-            icons=[expect("Link", "each icon", icon, Icon) for icon in icons] or UNSET,
+            icons=listed("Link", "icons", icons, Icon) or UNSET,
         )
         super().__init__(block, brief(uri), audience=audience, priority=priority, meta=meta)
 

@@ -57,6 +57,14 @@ def expect(what: str, name: str, value: T, kind: type[T]) -> T:
     return value
 
 
+def listed(what: str, name: str, values: Sequence[T], kind: type[T]) -> list[T]:
+    """Several values of this kind. One text is no list of them."""
+    if isinstance(values, str) or not isinstance(values, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        found = type(values).__name__
+        raise TypeError(f"{what}: {name} is a list of {kind.__name__}, not {found}")
+    return [expect(what, f"each of {name}", value, kind) for value in values]
+
+
 def valid_uri(what: str, uri: str) -> str:
     """A URI, if it has a scheme."""
     if not _SCHEME.match(expect(what, "uri", uri, str)):

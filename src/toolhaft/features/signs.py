@@ -59,6 +59,8 @@ class InputRequired:
     __slots__ = ("questions", "state")
 
     def __init__(self, questions: Mapping[str, Asked[Any]], state: Any = None) -> None:
+        if not isinstance(questions, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError('InputRequired takes questions by name, as in {"size": Elicit(…)}')
         if not questions:
             raise ValueError("InputRequired needs at least one question")
         wired("InputRequired", questions)
