@@ -217,7 +217,7 @@ def put_defaults(value: Any) -> None:
     elif isinstance(value, dict):
         inside = value.values()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     elif is_dataclass(value) and hasattr(value, "__dict__"):
-        members = vars(value)
+        members = cast(dict[str, Any], vars(value))  # pyright: ignore[reportUnknownArgumentType]
         for field in dataclass_fields(value):
             default = given_default(field)
             if field.name not in members and default is not MISSING:
