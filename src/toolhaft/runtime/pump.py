@@ -150,7 +150,8 @@ class Pump(Generic[K]):
             if waiting is None:
                 waiting = self._begin_staged()
             if waiting is not None:
-                self._make_task()
+                if not self._closed:  # nobody would end it any more
+                    self._make_task()
                 if cancelled is not None:
                     # Once more, when the task waits for what the coroutine waits for: then that
                     # is cancelled too.
