@@ -9,9 +9,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from tests.runtime.process import HANDSHAKE, line, tool_call
 
 from toolhaft import Context, Limits, Server
 from toolhaft.protocol.calls import Exchange, Next, Result
+from toolhaft.runtime.service import connected
 
 PATIENCE = 5
 
@@ -24,8 +26,8 @@ class Writer:
         self.broken = False
 
     def write(self, data: bytes) -> None:
-        for line in data.splitlines():
-            self.messages.put_nowait(json.loads(line))
+        for each in data.splitlines():
+            self.messages.put_nowait(json.loads(each))
 
     async def drain(self) -> None:
         if self.broken:
@@ -476,3 +478,31 @@ async def test_real_streams_are_served(stage: Stage) -> None:
     await writer.wait_closed()
     listener.close()
     await listener.wait_closed()
+
+
+async def test_an_end_that_is_cut_short_leaves_no_task_behind() -> None:
+    server = Server("tested", version="1", limits=Limits(shutdown_seconds=60))
+    begun = asyncio.Event()
+
+    @server.tool
+    async def wait() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def serve() -> None:
+        async with connected(server, lambda _: None) as connection:
+            for message in (*HANDSHAKE, tool_call(1, "wait")):
+                connection.receive(line(message))
+            await asyncio.Event().wait()
+
+    before = asyncio.all_tasks()
+    serving = asyncio.create_task(serve())
+    await begun.wait()
+    for _ in range(2):  # the end, and who does not wait for it
+        serving.cancel()
+        await asyncio.sleep(0.01)
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    await asyncio.sleep(0.01)
+
+    assert asyncio.all_tasks() == before

@@ -360,3 +360,21 @@ async def test_a_pump_goes_on_after_all_tasks_were_cancelled() -> None:
     await running.over("a")
 
     assert running.ended == {"a": 1}
+
+
+async def test_no_task_is_left_by_a_pump_that_is_closed_while_a_coroutine_begins() -> None:
+    before = asyncio.all_tasks()
+    running = Running()
+
+    def close_and_begin() -> None:  # which closes it before the task has heard of the coroutine
+        closing.append(asyncio.ensure_future(running.pump.close(PATIENCE)))
+        running.pump.start("a", asyncio.sleep(60))
+
+    closing: list[asyncio.Task[None]] = []
+    await asyncio.sleep(0)  # the pump parks its first task
+    running.loop.call_soon(close_and_begin)
+    await running.over("a")
+    await closing[0]
+
+    assert isinstance(running.failed["a"], asyncio.CancelledError)
+    assert asyncio.all_tasks() == before

@@ -349,7 +349,18 @@ class Driver:
         """End: subscriptions complete, other calls get a moment, the rest is cancelled, and plain
         functions get another moment to notice."""
         self.closing.set()
+        try:
+            await self.quiet(grace)
+        finally:  # who does not wait for us leaves nothing behind either
+            self._cancel_all()
+        await self._pump.close(grace)
+        if self._beside:
+            await asyncio.wait(self._beside, timeout=grace)
         await self.quiet(grace)
+        # It knows us, and the garbage collector does not see calls: the circle would stay for ever.
+        self.current = None
+
+    def _cancel_all(self) -> None:
         cancelled = list(self.calls.values())
         if cancelled:
             calls = clipped(", ".join(told(running) for running in cancelled))
@@ -360,12 +371,7 @@ class Driver:
         for task in self._beside:
             if not task.cancelling():
                 task.cancel()
-        await self._pump.close(grace)
-        if self._beside:
-            await asyncio.wait(self._beside, timeout=grace)
-        await self.quiet(grace)
-        # It knows us, and the garbage collector does not see calls: the circle would stay for ever.
-        self.current = None
+        self._pump.cancel()
 
     async def quiet(self, seconds: float | None) -> None:
         """Wait until nothing runs any more, but not for long, or for as long as it takes."""

@@ -115,6 +115,12 @@ class Pump(Generic[K]):
 
     async def close(self, seconds: float) -> None:
         """Cancel whatever still runs, and wait a moment for it to be over."""
+        self.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+
+    def cancel(self) -> None:
+        """Cancel whatever still runs; nothing is begun any more."""
         self._closed = True
         for _, coroutine in self._staged:
             coroutine.close()
@@ -122,8 +128,6 @@ class Pump(Generic[K]):
         for task in self._tasks:
             if not task.cancelling():  # one that cleans up already is left to it
                 task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
 
     def _make_task(self) -> None:
         self._keeper = task = self._loop.create_task(self._run())
@@ -150,7 +154,8 @@ class Pump(Generic[K]):
             if waiting is None:
                 waiting = self._begin_staged()
             if waiting is not None:
-                self._make_task()
+                if not self._closed:  # nobody would end it any more
+                    self._make_task()
                 if cancelled is not None:
                     # Once more, when the task waits for what the coroutine waits for: then that
                     # is cancelled too.
