@@ -8,6 +8,7 @@
  *     deadline  SECONDS                  all in all; after that the run has failed
  *     hello     REQUEST                  sent once; its answer ends the start
  *     notify    NOTIFICATION             sent once, after that answer
+ *     first     EXPECTED  REQUEST        sent once, after that; its answer shows that all is loaded
  *     phase     NAME  IN_FLIGHT  CORES  MAX_CALLS  SECONDS  EXPECTED  REQUEST
  *
  * A phase sends its request again and again, with IN_FLIGHT of them unanswered at a time, until
@@ -29,8 +30,6 @@
 #include "load.h"
 
 enum { MAX_PHASES = 32, READ_SIZE = 1 << 18 };
-
-enum { REST_AFTER_START = 300000 }; /* microseconds */
 
 static const double DEFAULT_DEADLINE = 60;
 
@@ -54,6 +53,7 @@ struct plan {
     struct phase hello;
     bool greets;
     struct bytes notification;
+    struct phase first;
     struct phase phases[MAX_PHASES];
     int phase_count;
 };
@@ -69,7 +69,8 @@ static struct {
     clockid_t beside_clock;
     double started;
     double start_seconds;
-    long rss_after_start;
+    double ready_seconds;
+    long rss_when_ready;
 } server = {.pid = -1, .input = -1, .output = -1};
 
 static struct bytes outgoing; /* requests that are not written yet, from outgoing_done on */
@@ -99,13 +100,13 @@ static long status_of_server(const char *key) {
 }
 
 static void print_outcome(const char *failure) {
-    printf("{\"start_seconds\":");
-    if (server.start_seconds > 0)
-        printf("%.6f", server.start_seconds);
+    if (server.ready_seconds > 0)
+        printf("{\"start_seconds\":%.6f,\"ready_seconds\":%.6f", server.start_seconds,
+               server.ready_seconds);
     else
-        printf("null");
-    printf(",\"rss_after_start_kib\":%ld,\"rss_peak_kib\":%ld,\"phases\":{",
-           server.rss_after_start, status_of_server("VmHWM"));
+        printf("{\"start_seconds\":null,\"ready_seconds\":null");
+    printf(",\"rss_when_ready_kib\":%ld,\"rss_peak_kib\":%ld,\"phases\":{",
+           server.rss_when_ready, status_of_server("VmHWM"));
     const char *comma = "";
     for (int i = 0; i < plan.phase_count; i++) {
         struct phase *phase = &plan.phases[i];
@@ -169,14 +170,13 @@ static void read_phase(char *rest) {
         fail("phase %s: needs at least one call", phase->name);
 }
 
-static void read_hello(char *request) {
-    plan.hello = (struct phase){
-        .name = "hello",
+static struct phase once(char *name, const char *expected, char *request) {
+    return (struct phase){
+        .name = name,
         .in_flight = 1,
-        .expected = copy_of("{", 1),
+        .expected = copy_of(expected, strlen(expected)),
         .request = line_of(request),
     };
-    plan.greets = true;
 }
 
 static void read_plan(void) {
@@ -189,8 +189,13 @@ static void read_plan(void) {
         char *rest = line, *word = field(&rest);
         if (strcmp(word, "deadline") == 0)
             plan.deadline = atof(field(&rest));
-        else if (strcmp(word, "hello") == 0)
-            read_hello(field(&rest));
+        else if (strcmp(word, "hello") == 0) {
+            plan.hello = once("hello", "{", field(&rest));
+            plan.greets = true;
+        } else if (strcmp(word, "first") == 0) {
+            char *expected = field(&rest);
+            plan.first = once("first", expected, field(&rest));
+        }
         else if (strcmp(word, "notify") == 0) {
             append(&plan.notification, rest, strlen(rest));
             append(&plan.notification, "\n", 1);
@@ -380,10 +385,11 @@ static void greet(void) {
         return;
     call_repeatedly(&plan.hello, 1, 0);
     server.start_seconds = now() - server.started;
-    /* A server may go on loading behind its first answer: that is part of what it needs. */
-    usleep(REST_AFTER_START);
-    server.rss_after_start = status_of_server("VmRSS");
     append(&outgoing, plan.notification.data, plan.notification.size);
+    /* A server may go on loading behind its first answer: that is part of what it needs. */
+    call_repeatedly(&plan.first, 1, 0);
+    server.ready_seconds = now() - server.started;
+    server.rss_when_ready = status_of_server("VmRSS");
 }
 
 static void run_phase(struct phase *phase, const cpu_set_t *allowed) {

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 from homes import python_of
-from workloads import IMPORT, MEMORY, START, Stage, Workload, plan
+from workloads import IMPORT, MEMORY, READY, START, Stage, Workload, plan
 
 HERE = Path(__file__).resolve().parent
 LOAD_HEADER = HERE / "load.h"
@@ -123,7 +123,8 @@ class Outcome(msgspec.Struct):
     """What load.c prints."""
 
     start_seconds: float | None
-    rss_after_start_kib: int
+    ready_seconds: float | None
+    rss_when_ready_kib: int
     rss_peak_kib: int
     phases: dict[str, Phase]
     failure: str | None
@@ -191,9 +192,10 @@ def samples_of(
     outcome: Outcome, stage: Stage, *, wanted: tuple[Workload, ...]
 ) -> dict[Workload, Sample]:
     samples: dict[Workload, Sample] = {}
-    if outcome.start_seconds is not None:
+    if outcome.start_seconds is not None and outcome.ready_seconds is not None:
         samples[START] = Sample(outcome.start_seconds * 1e3)
-        samples[MEMORY] = Sample(outcome.rss_after_start_kib * 1024 / 1e6)
+        samples[READY] = Sample(outcome.ready_seconds * 1e3)
+        samples[MEMORY] = Sample(outcome.rss_when_ready_kib * 1024 / 1e6)
     for calls in stage.calls:
         if phase := outcome.phases.get(calls.name):
             rate = phase.calls / phase.wall_seconds

@@ -63,6 +63,7 @@ class Stage:
 
 
 START = Workload("start", "process start to first answer", "ms")
+READY = Workload("ready", "process start to result of first call", "ms")
 MEMORY = Workload("memory", "memory after start (RSS)", "MB")
 IMPORT = Workload("import", "import, on top of bare Python (in all)", "ms")
 
@@ -95,6 +96,10 @@ def adding_steadily(name: str, title: str) -> Calls:
     return adding(name, title, in_flight=64, one_core=True)
 
 
+# What is called before anything is measured: then everything is loaded.
+FIRST = adding("first", "the first call")
+
+
 def echoing(name: str, title: str, *, size: int) -> Calls:
     text = ("The quick brown fox jumps over the lazy dog. " * (size // 45 + 1))[:size]
     params = {"name": "echo", "arguments": {"text": text}}
@@ -120,11 +125,12 @@ def listing(name: str, title: str, *, count: int) -> Calls:
 
 
 STAGES = (
-    Stage(name="start", workloads=(START, MEMORY)),
+    Stage(name="start", workloads=(START, READY, MEMORY)),
     Stage(
         name="calls",
         workloads=(
             START,
+            READY,
             MEMORY,
             adding("call", "call, one by one", one_core=True),
             adding("call-cores", "call, one by one, across cores"),
@@ -161,7 +167,7 @@ STAGES = (
     ),
 )
 
-WORKLOADS = (START, IMPORT, MEMORY, *(calls for stage in STAGES for calls in stage.calls))
+WORKLOADS = (START, READY, IMPORT, MEMORY, *(calls for stage in STAGES for calls in stage.calls))
 
 
 def matching(patterns: list[str], workloads: tuple[Workload, ...]) -> tuple[Workload, ...]:
@@ -180,6 +186,8 @@ def plan(stage: Stage, wanted: tuple[Workload, ...], *, seconds: float, deadline
     if stage.handshake:
         initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         lines.append(["notify", compact(initialized)])
+    first = request(FIRST.method, FIRST.params, handshake=stage.handshake)
+    lines.append(["first", FIRST.expected, first])
     for calls in stage.calls:
         if calls in wanted:
             cores = "one" if calls.one_core else "all"
