@@ -158,6 +158,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30, help="how long (default: 30)")
     parser.add_argument("--seed", default="soak", help="of what the clients choose")
     asked = parser.parse_args()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell ignores it for what it starts in the background, and so would all that we start.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     wrong = asyncio.run(soak(asked.minutes, asked.seed))
     for each in wrong[:50]:
         _say(f"WRONG: {each}")
