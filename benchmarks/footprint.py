@@ -23,15 +23,25 @@ class Footprint:
 
 
 def footprint(install: str) -> Footprint:
-    """Follow the requirements of what is installed here.
+    """Count what is installed for it.
 
     Raises:
         PackageNotFoundError: something of it is not.
     """
-    found: dict[str, Distribution] = {}
-    _collect(Requirement(install), found)
+    found = installed_for(install)
     size = sum(map(_bytes_of, found.values()))
     return Footprint(install, len(found), size / 1e6)
+
+
+def installed_for(install: str) -> dict[str, Distribution]:
+    """Follow the requirements of what is installed here: each package, by name.
+
+    Raises:
+        PackageNotFoundError: one of them is not installed.
+    """
+    found: dict[str, Distribution] = {}
+    _collect(Requirement(install), found)
+    return found
 
 
 def footprints() -> list[Footprint]:

@@ -30,6 +30,8 @@
 
 enum { MAX_PHASES = 32, READ_SIZE = 1 << 18 };
 
+enum { REST_AFTER_START = 300000 }; /* microseconds */
+
 static const double DEFAULT_DEADLINE = 60;
 
 struct phase {
@@ -378,6 +380,8 @@ static void greet(void) {
         return;
     call_repeatedly(&plan.hello, 1, 0);
     server.start_seconds = now() - server.started;
+    /* A server may go on loading behind its first answer: that is part of what it needs. */
+    usleep(REST_AFTER_START);
     server.rss_after_start = status_of_server("VmRSS");
     append(&outgoing, plan.notification.data, plan.notification.size);
 }

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import msgspec
+from homes import python_of
 from workloads import IMPORT, MEMORY, START, Stage, Workload, plan
 
 HERE = Path(__file__).resolve().parent
@@ -43,15 +44,25 @@ class Contender:
     name: str
     # What a server's first line imports: a package may load its parts only when they are used.
     import_line: str
+    # What a user installs for it.
+    install: str = "toolhaft"
 
     @property
     def script(self) -> Path:
         return HERE / "contenders" / f"{self.name}_server.py"
 
+    @property
+    def python(self) -> str:
+        """The Python that runs it, in an environment of its own."""
+        try:
+            return python_of(self.install)
+        except PackageNotFoundError as missing:
+            raise CannotMeasure(f"{self.install} is not installed: {missing}") from None
+
     @contextmanager
     def ready(self, environment: dict[str, str]) -> Iterator[tuple[list[str], dict[str, str]]]:
         """The command that load.c starts, and its environment."""
-        yield [sys.executable, str(self.script)], environment
+        yield [self.python, str(self.script)], environment
 
 
 class Bridged(Contender):
@@ -61,14 +72,14 @@ class Bridged(Contender):
     def ready(self, environment: dict[str, str]) -> Iterator[tuple[list[str], dict[str, str]]]:
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             socket = f"{folder}/bench"
-            command = [sys.executable, str(self.script), socket]
+            command = [self.python, str(self.script), socket]
             with subprocess.Popen(
                 command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
             ) as attached:
                 assert attached.stdout is not None
                 attached.stdout.readline()
                 code = "import sys; from toolhaft_bridge.command import main; sys.exit(main())"
-                bridge = [sys.executable, "-c", code, "attach", "--socket", socket]
+                bridge = [self.python, "-c", code, "attach", "--socket", socket]
                 yield bridge, {**environment, "BENCH_BESIDE": str(attached.pid)}
                 attached.kill()
 
@@ -76,9 +87,9 @@ class Bridged(Contender):
 CONTENDERS = (
     Contender("toolhaft", "from toolhaft import Server"),
     Bridged("bridge", "import toolhaft_bridge.command"),
-    Contender("mcp", "from mcp.server import MCPServer"),
-    Contender("fastmcp", "from fastmcp import FastMCP"),
-    Contender("limit", "import msgspec"),
+    Contender("mcp", "from mcp.server import MCPServer", "mcp"),
+    Contender("fastmcp", "from fastmcp import FastMCP", "fastmcp"),
+    Contender("limit", "import msgspec", "msgspec"),
 )
 
 
@@ -190,7 +201,7 @@ def samples_of(
     return {row: samples[row] for row in samples if row in stage.workloads and row in wanted}
 
 
-def seconds_of_python(code: str) -> float:
+def seconds_of_python(python: str, code: str) -> float:
     """How long `python -c code` takes from start to end.
 
     Raises:
@@ -199,7 +210,7 @@ def seconds_of_python(code: str) -> float:
     start = time.perf_counter()
     try:
         subprocess.run(
-            [sys.executable, "-c", code],
+            [python, "-c", code],
             env=environment(),
             capture_output=True,
             text=True,
@@ -214,19 +225,19 @@ def seconds_of_python(code: str) -> float:
 
 
 def seconds_of_bare_python() -> float:
-    return min(seconds_of_python("pass") for _ in range(5))
+    return min(seconds_of_python(python_of("msgspec"), "pass") for _ in range(5))
 
 
 def run_import(contender: Contender, bare: float) -> Measured:
     """Import the contender once in a process of its own; `bare` is what Python takes without."""
-    in_all = seconds_of_python(contender.import_line)
+    in_all = seconds_of_python(contender.python, contender.import_line)
     return Measured({IMPORT: Sample((in_all - bare) * 1e3, beside=in_all * 1e3)})
 
 
 def why_unavailable(contender: Contender) -> str | None:
     """Why the contender cannot take part, or None. Leaves its modules compiled."""
     try:
-        seconds_of_python(contender.import_line)
+        seconds_of_python(contender.python, contender.import_line)
     except CannotMeasure as why:
         return str(why)
     return None

@@ -3,11 +3,11 @@
 import json
 import os
 import subprocess
-import sys
 import threading
 from typing import Any, NamedTuple
 
 from tests.runtime.process import HANDSHAKE, line, request
+from tests.warm import THEIRS, warm
 
 TOOLS = """
 import sys, time
@@ -67,7 +67,7 @@ def talk(code: str, *messages: bytes, until: object, revision: str | None = None
     handshake = HANDSHAKE if revision is None else _handshake(revision)
     quiet = {"FASTMCP_CHECK_FOR_UPDATES": "off", "FASTMCP_LOG_LEVEL": "CRITICAL"}
     process = subprocess.Popen(
-        [sys.executable, "-c", code],
+        warm(THEIRS, "-c", code),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

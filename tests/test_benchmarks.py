@@ -1,5 +1,6 @@
 """What the benchmark says of a run: its picture, its page, what is installed."""
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """The modules of the benchmark, which are scripts beside each other."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     before = set(sys.modules)
-    names = ("chart", "footprint", "measuring", "report", "results")
+    names = ("chart", "footprint", "homes", "measuring", "report", "results")
     yield SimpleNamespace(**{name: __import__(name) for name in names})
     for name in set(sys.modules) - before:
         if str(BENCHMARKS) in str(getattr(sys.modules[name], "__file__", "")):
@@ -66,3 +67,21 @@ def test_the_library_is_installed_with_one_other_package(bench: SimpleNamespace)
     assert ours.megabytes < 3
     assert theirs.packages > 20
     assert theirs.megabytes > ours.megabytes
+
+
+def test_a_contender_has_what_is_installed_for_it_and_nothing_else(
+    bench: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench.homes, "HOMES", tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    code = """
+import importlib.util as util, toolhaft, toolhaft_bridge, msgspec
+print(toolhaft.__file__)
+print([name for name in ("pytest", "typing_extensions", "mcp") if util.find_spec(name)])
+"""
+    python = bench.homes.python_of("toolhaft")
+    said = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    file, others = said.splitlines()
+    assert Path(file).resolve() == (BENCHMARKS.parent / "src/toolhaft/__init__.py").resolve()
+    assert others == "[]"

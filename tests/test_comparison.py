@@ -11,7 +11,6 @@ import importlib.util
 import json
 import os
 import subprocess
-import sys
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import mcp
 import msgspec
 import pytest
 from tests.comparing import PING, SERVERS, call, talk
+from tests.warm import THEIRS, warm
 
 PAGE = Path(__file__).parents[1] / "docs/comparison.md"
 FASTMCP = """
@@ -89,7 +89,7 @@ def run(code: str, *words: str, cwd: Path | None = None) -> "subprocess.Complete
     """A program of its own: spans and logs are set up once in a process."""
     quiet = {"FASTMCP_CHECK_FOR_UPDATES": "off", "FASTMCP_LOG_LEVEL": "INFO", "COLUMNS": "300"}
     return subprocess.run(
-        [sys.executable, "-c", code, *words],
+        warm(THEIRS, "-c", code, *words),
         capture_output=True,
         text=True,
         timeout=50,

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import pytest
 from tests.asking import NEW, OLD, outcome
 from tests.http.asgi import Client, SessionClient, StatelessClient, lifespan, request
+from tests.warm import OURS, warm
 
 from toolhaft import Declined, Depends, Limits, Listener, Server, testing
 from toolhaft.testing import SyncClient, in_both_eras, play
@@ -135,7 +136,8 @@ NAMES = {"http_listener": ":clock"}
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_each_example_serves(path: Path, tmp_path: Path) -> None:
     target = str(path) + NAMES.get(path.stem, "")
-    with SyncClient.stdio(["toolhaft", "run", target], cwd=tmp_path, timeout=40) as client:
+    command = warm(OURS, "-m", "toolhaft", "run", target)
+    with SyncClient.stdio(command, cwd=tmp_path, timeout=40) as client:
         assert client.revision == "2026-07-28"
 
     assert client.stderr == ""

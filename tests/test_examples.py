@@ -53,6 +53,15 @@ def test_there_is_no_example_that_is_not_tested() -> None:
     }
 
 
+def test_the_page_of_proof_shows_how_the_demo_ends() -> None:
+    page = (ROOT / "docs" / "proof.md").read_text(encoding="utf-8")
+
+    shown = run("examples/try_demo.py")
+
+    *_, last = shown.stdout.split("# the same without a handshake")
+    assert f"\n# the same without a handshake{last}$ ./dev test\n" in page
+
+
 def test_the_demo_serves_when_it_is_run_as_a_script() -> None:
     with SyncClient.stdio("python examples/demo.py", cwd=ROOT) as client:
         assert client.call("add", a=1, b=2) == 3

@@ -14,6 +14,9 @@ from toolhaft import Listener, Server
         ({"allow_hosts": "a.example"}, "allow_hosts takes a list"),
         ({"tls": "a.pem"}, "tls takes the files"),
         ({"services": [Server("s")]}, "services are given by path"),
+        ({"services": {"/mcp": "server.py"}}, "/mcp: a service is a Server, not 'server.py'"),
+        ({"allow_hosts": 5}, "allow_hosts takes a list of str, not 5"),
+        ({"allow_origins": [5]}, "allow_origins takes a list of str, not"),
     ],
 )
 def test_what_is_of_the_wrong_kind_is_refused(options: Any, words: str) -> None:
@@ -37,6 +40,19 @@ def test_what_is_of_the_wrong_kind_is_refused(options: Any, words: str) -> None:
 def test_what_cannot_be_is_refused(options: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Listener(**{"bind": 0, **options})
+
+
+def test_an_option_that_a_mount_does_not_know_is_named_with_those_that_it_knows() -> None:
+    wrong: Any = {"gaurd": None}
+
+    with pytest.raises(TypeError, match=r"mount\(\) knows no 'gaurd'; it takes sessions, .*guard"):
+        Listener(0).mount("/mcp", Server("s"), **wrong)
+
+
+@pytest.mark.parametrize("workers", ["2", 0, True], ids=["text", "none", "truth"])
+def test_workers_are_a_number(workers: Any) -> None:
+    with pytest.raises(ValueError, match=r"workers=.*: at least one must work"):
+        Listener(0, {"/mcp": Server("s")}).run(workers=workers)
 
 
 def test_a_listener_with_nothing_to_serve_does_not_run() -> None:

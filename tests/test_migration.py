@@ -1,6 +1,5 @@
 """The pages for those who come from elsewhere: before and after give a real client the same."""
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import ElicitResult
+from tests.warm import OURS, THEIRS, warm
 
 MIGRATION = Path(__file__).parents[1] / "docs/examples/migration"
 MODES = {"handshake": "legacy", "stateless": "auto"}
@@ -23,11 +23,9 @@ async def agree(_: Any, params: Any) -> ElicitResult:
 
 @asynccontextmanager
 async def served(name: str, era: str) -> AsyncIterator[Client]:
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=[str(MIGRATION / f"{name}.py")],
-        env={"FASTMCP_CHECK_FOR_UPDATES": "off", "FASTMCP_SHOW_SERVER_BANNER": "false"},
-    )
+    packages = THEIRS if name.endswith("_before") else OURS
+    command, *words = warm(packages, str(MIGRATION / f"{name}.py"))
+    server = StdioServerParameters(command=command, args=words)
     async with Client(server, mode=MODES[era], elicitation_callback=agree) as client:
         yield client
 

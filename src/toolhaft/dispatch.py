@@ -32,6 +32,8 @@ class Dispatch:
         middleware: Sequence[Middleware],
         lifespan: LifespanState | None,
     ) -> None:
+        if not isinstance(middleware, Sequence) or not all(map(callable, middleware)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"middleware must be a list of functions, not {middleware!r}")
         self._handlers = handlers
         # The first of them is the outermost.
         self._middleware = tuple(middleware)

@@ -7,6 +7,7 @@ is wrong and salvages the id, so that the sender learns which of its requests fa
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
@@ -287,7 +288,12 @@ _NOTIFICATION = b'{"jsonrpc":"2.0","method":'
 def notification(method: str, params: bytes) -> bytes:
     """A message without an id, whose method is one of the protocol's; `params` is the text of a
     JSON object."""
-    return b'%b"%b","params":%b}' % (_NOTIFICATION, method.encode(), params)
+    return _notification(method) + params + b"}"
+
+
+@lru_cache(32)
+def _notification(method: str) -> bytes:
+    return b'%b"%b","params":' % (_NOTIFICATION, method.encode())
 
 
 def request(id_: Id, method: str, params: bytes) -> bytes:

@@ -119,10 +119,16 @@ class ResourceError(McpError):
     """A resource that cannot be read, with a code and words for the client.
 
     Raises:
+        TypeError: the code is no number.
         ValueError: the code is one that JSON-RPC keeps for itself.
     """
 
     def __init__(self, code: int, message: str, *, data: Any = UNSET) -> None:
+        if not isinstance(code, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                "ResourceError takes a code and then the words, as in "
+                f"ResourceError(-32050, 'the disk is full'); {code!r} is no code"
+            )
         if -32700 <= code <= -32600 and code != InternalError.code:
             raise ValueError(
                 f"ResourceError({code}): JSON-RPC itself uses -32700 to -32600; take another "

@@ -125,11 +125,11 @@ class Handles(Mapping[str, H]):
     def __getitem__(self, name: str) -> H:
         """The handle of what has this name. Raises KeyError if there is none."""
         key = self._key(name)
-        *others, last = self._registries
+        first, *others = self._registries
         for registry in others:
-            if key in registry.names():
+            if registry.is_taken(key):
                 return self._make(registry, key)
-        return self._make(last, key)
+        return self._make(first, key)  # which says that there is none, by what it has
 
     def __iter__(self) -> Iterator[str]:
         return iter([name for registry in self._registries for name in registry.names()])

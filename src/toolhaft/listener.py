@@ -6,10 +6,8 @@ What speaks HTTP is slow to import, so it is imported when it serves.
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
-import msgspec
-
 from .addresses import address
-from .options import ASGI, HttpOptions, RunnerName, Terms
+from .options import ASGI, HttpOptions, RunnerName, Terms, terms_of
 from .protocol.handshake import SessionMode
 from .protocol.ports import Guard
 from .server import Server
@@ -73,9 +71,12 @@ class Listener:
         """Serve something at a path, from now on. Keywords are as in `Listener`.
 
         Raises:
+            TypeError: this is no server, or there is no such keyword.
             ValueError: it is not a path, or is taken.
         """
-        self._serving.mount(path, service, msgspec.structs.replace(self._terms, **options))
+        if not isinstance(service, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{path}: a service is a Server, not {service!r}")
+        self._serving.mount(path, service, terms_of("mount()", options, self._terms))
 
     async def unmount(self, path: str) -> None:
         """Serve no more at a path. Its calls get a moment to finish."""

@@ -12,10 +12,11 @@ from .features.calling import Callee
 from .features.changes import Changes
 from .features.completion import Completions
 from .features.custom import Custom, Hook
+from .features.expecting import expect
 from .features.joining import Prefix
 from .features.prompts import Prompt, Prompts
 from .features.registry import Registry
-from .features.resources import Cache, Resource, Resources, key_of
+from .features.resources import Resource, Resources, key_of
 from .features.signature import Signature
 from .features.signs import MakeContext
 from .features.tools import Mask, Tool, ToolDetails, Tools, hints, vet_name
@@ -118,6 +119,7 @@ class Offers:
         self, function: Callable[..., Any], uri: str, **options: Any
     ) -> ResourceHandle:
         """Register a resource; see `Server.add_resource`."""
+        expect(f"resource {uri!r}", "uri", uri, str)
         addition = self.made("resource", function, options, Origin(uri=uri))
         return self._add(addition, ResourceHandle)
 
@@ -204,7 +206,6 @@ class Offers:
             prefix.uri(said.origin.uri),
             name=said.own,
             ready=said.ready,
-            cache=Cache.of(said.options.pop("cache", None)),
             custom=said.origin.custom(None),
             unknown=prefix.length,
             **said.options,

@@ -1,11 +1,11 @@
 """Keywords that several functions take. `Server` and `Listener` say what they mean."""
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from .features.arguments import Arg
 from .features.resources import Cache
@@ -139,8 +139,13 @@ class Terms(Struct, frozen=True, kw_only=True):
         if self.guard is not None and not callable(self.guard):
             raise TypeError(f"guard takes a function of the headers, not {self.guard!r}")
         for name in ("allow_hosts", "allow_origins"):
-            if isinstance(value := getattr(self, name), str):
+            value: Any = getattr(self, name)
+            if isinstance(value, str):
                 raise TypeError(f"{name} takes a list, as in {name}=[{value!r}]")
+            if not isinstance(value, Collection) or not all(
+                isinstance(each, str) for each in cast(Collection[object], value)
+            ):
+                raise TypeError(f"{name} takes a list of str, not {value!r}")
         for host in self.allow_hosts:
             if "/" in host:
                 raise ValueError(f"allow_hosts: {host!r} is no host; say it as in 'example.com'")
@@ -149,6 +154,22 @@ class Terms(Struct, frozen=True, kw_only=True):
                 raise ValueError(
                     f"allow_origins: {origin!r} is no origin; say it as in 'https://example.com'"
                 )
+
+
+def terms_of(what: str, options: HttpOptions, otherwise: Terms) -> Terms:
+    """What an author says of a service, and otherwise these terms.
+
+    Args:
+        what: to whom it is said, as in `mount()`.
+
+    Raises:
+        TypeError, ValueError: it is none; the message names the keyword.
+    """
+    known = HttpOptions.__annotations__
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{what} knows no {name!r}; it takes {', '.join(known)}")
+    return structs.replace(otherwise, **options)
 
 
 def check_listening(

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 from .protocol.stateless import Sealer, Stateless
 from .types.wire import Implementation
@@ -19,9 +20,14 @@ def stateless(
     """The era without a handshake, for a server with these secrets.
 
     Raises:
+        TypeError: a secret is neither text nor bytes. It is not shown.
         ValueError: a secret is too short to be one; in the variable, space is between secrets.
     """
     name, ring = _given(secret)
+    for each in ring:
+        if not isinstance(each, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            kind = type(each).__name__
+            raise TypeError(f"secret must be a str or bytes, or several of them, not {kind}")
     secrets = [each.encode() if isinstance(each, str) else each for each in ring]
     if not secrets or any(len(each) < _SHORTEST for each in secrets):
         raise ValueError(f"{name}: expected at least {_SHORTEST} bytes that nobody can guess")
@@ -46,7 +52,7 @@ def _seal(secrets: Sequence[bytes], audience: str, seconds: float) -> Sealer:
 def _given(secret: Secret | Sequence[Secret] | None) -> tuple[str, Sequence[Secret]]:
     """The secrets, and where they come from."""
     if secret is not None:
-        return "secret", [secret] if isinstance(secret, str | bytes) else secret
+        return "secret", secret if isinstance(secret, list | tuple) else [cast(Secret, secret)]
     found = os.environ.get(VARIABLE, "").split()
     return VARIABLE, found or [os.urandom(32)]
 

@@ -177,8 +177,8 @@ class Serving:
             self._tls.check()
 
     def _check_workers(self, workers: int) -> None:
-        if workers < 1:
-            raise ValueError(f"workers={workers}: at least one must work")
+        if type(workers) is not int or workers < 1:
+            raise ValueError(f"workers={workers!r}: at least one must work")
         if workers == 1:
             return
         if not hasattr(os, "fork"):

@@ -1,9 +1,8 @@
 """The way from a client, on stdin and stdout, into an attached process.
 
 If it can be, stdin and stdout are handed over, so that the two speak without us and nothing is
-slower than on stdio. Else bytes are copied as they come, so nothing is held back and nothing is
-changed: where there is no shared memory, if a record is wanted, and to a process that has to hear
-first how the session began.
+slower than on stdio. Else bytes are copied (`copying.py`): where there is no shared memory, if a
+record is wanted, and to a process that has to hear first how the session began.
 
 Either way a `Ledger` knows which requests wait for an answer. When the process ends, these are
 answered with an error, for nobody else will. When it is back within the time that we wait for it,
@@ -17,7 +16,7 @@ import select
 import time
 
 from .journal import blank, restored
-from .ledger import Ledger
+from .ledger import START, Ledger
 from .places import (
     NotAttached,
     Refused,
@@ -37,7 +36,6 @@ LOST = 3
 REFUSED = 4
 
 _CHUNK = 65536
-_LARGE_CHUNK = 1024 * 1024
 # How long a process that has ended may take to come back, unless the user says otherwise.
 _RETURN = 10.0
 _OFTEN = 0.05
@@ -89,15 +87,10 @@ class Bridge:
         # How the last attempt to reach it ended.
         self._was_there = False
         self._why = ""
-        # What could not be written yet.
-        self._to_process: memoryview | None = None
-        self._to_client: memoryview | None = None
         self._client_ended = False
         self._nobody_reads = False
         # Can it be told that nobody reads, before there is something to write?
         self._is_watched = False
-        # Who is listened to depends on these.
-        self._changed = True
 
     @property
     def _who(self) -> str:
@@ -148,130 +141,26 @@ class Bridge:
         self._client_ended = self._ledger.ended
         try:
             while left := os.read(self._outbox, _CHUNK):
+                self._can_hand = False  # it may not have been able to deliver that
                 if not ledger.knows_outbox:
                     ledger.came(left)
                 self._say(left)
         except BlockingIOError:
             pass  # that was all
 
-    # To and fro
-
     def _copy(self) -> None:
         """Copy until the process has ended, or nobody reads what it says."""
-        poll, process, read = select.poll(), self._wire.fileno(), os.read
-        wait, writable = poll.poll, select.POLLOUT
-        # A lot at once, if there was a lot before.
-        sizes = {IN: _CHUNK, process: _CHUNK}
-        masks: dict[int, int] = {}
-        self._changed = True
-        while True:
-            if self._changed:
-                self._changed = False
-                masks = self._register(poll, masks)
-            for ready, event in wait():
-                if event & writable or ready == OUT:
-                    self._push(event)
-                else:
-                    try:
-                        data = read(ready, sizes[ready])
-                    except BlockingIOError:
-                        continue
-                    except OSError:
-                        data = b""
-                    sizes[ready] = _CHUNK if len(data) < _CHUNK else _LARGE_CHUNK
-                    if ready == IN:
-                        self._from_client(data)
-                    elif data:
-                        self._from_process(data)
-                    else:
-                        return
-                if self._nobody_reads:
-                    return
+        from .copying import Copying  # noqa: PLC0415
 
-    def _register(self, poll: "select.poll", before: dict[int, int]) -> dict[int, int]:
-        """Listen only to those whose words somebody takes."""
-        process = self._wire.fileno()
-        says = not self._client_ended and self._to_process is None
-        masks = {
-            IN: select.POLLIN if says else 0,
-            OUT: 0 if self._to_client is None else select.POLLOUT,
-            process: (select.POLLIN if self._to_client is None else 0)
-            | (0 if self._to_process is None else select.POLLOUT),
-        }
-        if not before and self._is_watched:
-            poll.register(OUT, 0)  # that nobody reads any more is told anyway
-        for descriptor, mask in masks.items():
-            if mask == before.get(descriptor, 0):
-                continue
-            if mask or (descriptor == OUT and self._is_watched):
-                poll.register(descriptor, mask)
-            else:
-                poll.unregister(descriptor)
-        return masks
-
-    def _from_client(self, data: bytes) -> None:
-        if not data:
-            self._client_ended = self._changed = True
-            self._ledger.end()
-            self._traffic.end("in")
-            if self._to_process is None:
-                self._end_input()
-            return
-        try:
-            sent = self._wire.send(data)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            sent = len(data)  # it has ended, and we shall read so
-        if sent < len(data):
-            self._to_process, self._changed = memoryview(data)[sent:], True
-        self._ledger.sent(data)
-        if self._records:
-            self._traffic.note("in", data)
-
-    def _from_process(self, data: bytes) -> None:
-        try:
-            sent = os.write(OUT, data)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            self._nobody_reads = True
-            return
-        if sent < len(data):
-            self._to_client, self._changed = memoryview(data)[sent:], True
-        self._ledger.came(data)
-        if self._records:
-            self._traffic.note("out", data)
-
-    def _push(self, event: int) -> None:
-        """Write what is left, as far as it goes."""
-        self._changed = True
-        if not event & select.POLLOUT:  # nobody reads on stdout, and the pipe may be full
-            self._nobody_reads = True
-            return
-        if self._to_client is not None:
-            try:
-                self._to_client = self._to_client[os.write(OUT, self._to_client) :] or None
-            except BlockingIOError:
-                pass
-            except OSError:
-                self._nobody_reads = True
-        if self._to_process is not None:
-            try:
-                self._to_process = self._to_process[self._wire.send(self._to_process) :] or None
-            except BlockingIOError:
-                pass
-            except OSError:
-                self._to_process = None
-            if self._to_process is None and self._client_ended:
-                self._end_input()
-
-    def _end_input(self) -> None:
-        """The client has said all; answers may still come."""
-        try:  # noqa: SIM105  # contextlib takes a while to load
-            self._wire.shutdown(_socket.SHUT_WR)
-        except OSError:
-            pass  # it has ended, and we shall read so
+        copying = Copying(
+            self._wire,
+            self._ledger,
+            self._traffic if self._records else None,
+            is_watched=self._is_watched,
+            client_ended=self._client_ended,
+        )
+        copying.run()
+        self._client_ended, self._nobody_reads = copying.client_ended, copying.nobody_reads
 
     # The process
 
@@ -311,17 +200,22 @@ class Bridge:
         self._drop_journal()
         if self._can_hand and not self._ledger.session() and not self._ledger.unended:
             try:
-                self._journal = blank()
-            except OSError:
+                self._hand_over()
+                return
+            except ConnectionError:
+                raise
+            except OSError:  # there is no memory, no descriptor, or none may be given
                 self._can_hand = False
-        if self._journal is None:
-            say(self._wire, "serve", **self._hooks)
-            return
+                self._drop_journal()
+        say(self._wire, "serve", **self._hooks)
+
+    def _hand_over(self) -> None:
+        self._journal = blank()
         self._outbox, into = os.pipe()
-        os.set_blocking(self._outbox, False)
-        os.set_blocking(into, False)
-        given = [IN, OUT, self._journal, self._outbox, into]
         try:
+            os.set_blocking(self._outbox, False)
+            os.set_blocking(into, False)
+            given = [IN, OUT, self._journal, self._outbox, into]
             hand(self._wire, given, "serve", **self._hooks)
         finally:
             os.close(into)
@@ -381,13 +275,12 @@ class Bridge:
             if lost:
                 raise _Lost(words)
             return False
-        if ledger.opaque or ledger.unended is None:
+        if ledger.opaque or ledger.outgrown or ledger.unended is None:
             raise _Lost(words)
         wait = _RETURN if self._wait is None else self._wait
         if wait:
             during = f" during {len(lost)} call{'s' * (len(lost) > 1)}" if lost else ""
             complain(f"{words}{during}; waiting {wait:g} s for it to come back")
-        self._to_process = None
         if not wait or not self._connect(wait) or not self._begin_anew():
             raise _Lost(f"{words}, and has not come back" if wait else words)
         complain(f"the process {self._who}{self._pid()} is back")
@@ -400,12 +293,7 @@ class Bridge:
         try:
             for id_, said in ledger.session():
                 self._wire.sendall(said.rstrip(b"\n") + b"\n")
-                while id_ is not None:
-                    line = read_line(self._wire)
-                    if line.startswith(b'{"jsonrpc":"2.0","id":%b,' % id_):
-                        break
-                else:
-                    continue
+                line = b"" if id_ is None else self._answer_to(id_)
                 if ledger.initialize is not None and id_ == ledger.initialize[0]:
                     self._check(line)
             if ledger.unended:
@@ -414,6 +302,14 @@ class Bridge:
             return False
         self._wire.setblocking(False)
         return True
+
+    def _answer_to(self, id_: bytes) -> bytes:
+        """What the process says to this. Whatever else it says so far is for nobody: the client has
+        not asked it for anything yet."""
+        while True:
+            line = read_line(self._wire)
+            if line.startswith(START + id_ + b","):
+                return line
 
     def _check(self, greeting: bytes) -> None:
         """A client cannot be told of another revision; but that lists have changed, it can."""
@@ -430,6 +326,7 @@ class Bridge:
             self._say(notice.encode())
 
     def _pid(self) -> str:
+        """Of the process, as its welcome says; json takes a while to load."""
         _, _, rest = self._welcome.partition(b'"pid":')
         digits = rest.lstrip().split(b",")[0].split(b"}")[0].strip()
         return f" (pid {digits.decode()})" if digits.isdigit() else ""
@@ -443,10 +340,9 @@ class Bridge:
             self._say(b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (id_, error))
 
     def _say(self, data: bytes) -> None:
-        """Write to the client, behind all that it has not taken yet."""
+        """Write to the client, however late it reads."""
         self._traffic.note("out", data)
-        rest = memoryview(bytes(self._to_client or b"") + data)
-        self._to_client = None
+        rest = memoryview(data)
         ready = select.poll()
         ready.register(OUT, select.POLLOUT)
         while rest:

@@ -4,7 +4,8 @@ A process that was handed the client's descriptors talks to the client itself, a
 none of it. When the process ends, be it by SIGKILL, the bridge has to know what it would know if it
 had copied. So the process keeps the ledger here, and the bridge reads it afterwards:
 
-    a word      where the records end, and whether what lies in the inbox is done with
+    a word      where the records end, and two bits: is what lies in the inbox done with, and does
+                the outbox have something that is not recorded yet?
     an inbox    what was read from the client last: the system itself writes it here, so that there
                 is no moment in which it is neither in the pipe nor known to the bridge. A call that
                 is answered before the next word of the client needs no record at all
@@ -14,10 +15,21 @@ had copied. So the process keeps the ledger here, and the bridge reads it afterw
 Storing the word is what makes a change: records behind its end do not count.
 
 What the process answers goes through an outbox, a pipe of which the bridge has the other end: it is
-written there, noted here, and then moved to the client by the system, which does it as a whole.
+written there, recorded here, and then moved to the client by the system, which does it as a whole.
 What is in the outbox when the process has ended is for the bridge to deliver. The word says whether
-it is noted already, for it must be counted, and must not be counted twice. So whenever a process is
-killed, a request gets its answer or an error, and never both.
+it is recorded already, for it must be counted, and must not be counted twice. So whenever a process
+is killed, a request gets its answer or an error, and never both.
+
+The records, by their first byte; `Journal` writes them, and `Restored` has what each of them does:
+
+    +id     a request                               =line   a line that has to be understood
+    -id     its answer                              &line   the answer to `initialize`
+    ~part   the client has begun a line             !       it has ended it
+            and goes on with it                     ^       it is too long to be kept
+    >part   the process has begun a line            <       it has ended it
+            and goes on with it                     <head   this is all that is kept of it
+    .       the client has said all                 ?       nothing is known
+    *       the session has outgrown what is kept
 """
 
 import os
@@ -47,10 +59,10 @@ _LARGE = 256 * 1024
 _MADV_REMOVE = 9
 _CALL = b'"method":"tools/call"'
 _RESULT = b'"result":'
-# In the word: what lies in the inbox is answered, or told by the records.
-_TOLD = 1 << 62
-# In the word: what is in the outbox, if there is something, is not in the records yet.
-_UNNOTED = 1 << 61
+# In the word: what lies in the inbox is answered, or recorded.
+_INBOX_DONE = 1 << 62
+# In the word: what is in the outbox, if there is something, is not recorded yet.
+_OUTBOX_NEW = 1 << 61
 
 
 def blank() -> int:
@@ -69,6 +81,11 @@ def blank() -> int:
 class Journal(Ledger):
     """Kept by a process, of one client. Safe to use from any thread."""
 
+    __slots__ = (
+        "_count", "_end", "_full", "_half", "_inbox", "_is_open", "_lock", "_may_skip", "_memory",
+        "_must_turn", "_outbox_bit", "_records", "_unrecorded", "_whole", "_word",
+    )  # fmt: skip
+
     def __init__(self, memory: "mmap") -> None:
         super().__init__()
         self._memory = memory
@@ -77,39 +94,38 @@ class Journal(Ledger):
         self._inbox = (whole[_INBOX : _INBOX + _CHUNK],)
         # How much lies there.
         self._count = 0
-        # The last that was read of it, while it is neither answered nor told.
-        self._untold = b""
+        # The last that was read of it, while it is neither answered nor recorded.
+        self._unrecorded = b""
         self._lock = allocate_lock()
         self._is_open = True
         self._half = 0
         self._end = _HALVES
         self._full = _HALVES + _GROWTH
         self._records: list[bytes] = []
-        # Has something changed that is told only when everything is?
-        self._is_stale = False
-        # Is something in the outbox that the records do not tell yet? Part of the word.
-        self._unnoted = 0
-        # Do the records say that half an answer has been written?
-        self._is_cut = False
-        # Has a session begun, or is none needed, and is no line unended?
-        self._is_quiet = False
+        # Has something changed for which there is no record, so that everything has to be written?
+        self._must_turn = False
+        # The bit of the word that says whether something in the outbox is not recorded yet.
+        self._outbox_bit = 0
+        # May a call that is answered at once go without a record? It may if a session has begun, or
+        # none is needed, and no line is unended.
+        self._may_skip = False
 
     def read(self, descriptor: int, _size: int) -> bytes:
-        """The same as `os.read`, and noted."""
+        """The same as `os.read`, and known to the bridge."""
         with self._lock:
             behind = 0
-            if self._untold:
-                if self._untold[-1:] != b"\n" and self._count < LONGEST:
+            if self._unrecorded:
+                if self._unrecorded[-1:] != b"\n" and self._count < LONGEST:
                     behind = self._count  # a long line stays in one piece
                 else:
-                    self._tell()
+                    self._record_inbox()
             room = self._inbox
             if behind:
                 room = (self._whole[_INBOX + behind : _INBOX + behind + _CHUNK],)
             else:
                 self._memory[_INBOX : _INBOX + self._count] = bytes(self._count)
                 self._count = 0
-                self._word[0] = self._end | self._unnoted
+                self._word[0] = self._end | self._outbox_bit
             try:
                 count = os.readv(descriptor, room)
             except BlockingIOError:
@@ -118,61 +134,54 @@ class Journal(Ledger):
                 count = 0  # as good as the end
             if count:
                 self._count = end = behind + count
-                data = self._untold = self._memory[_INBOX + behind : _INBOX + end]
+                data = self._unrecorded = self._memory[_INBOX + behind : _INBOX + end]
                 return data
-            self._tell()
+            self._record_inbox()
             self.end()
             self._records.append(b".\n")
             self._commit()
         return b""
 
     def write(self, descriptor: int, data: "bytes | memoryview") -> int:
-        """The same as `os.write` into the outbox, which is empty, and noted.
+        """The same as `os.write` into the outbox, which is empty, and recorded.
 
         Raises:
             BlockingIOError: it takes nothing.
         """
         with self._lock:
             if self._is_open:
-                self._unnoted = _UNNOTED
-                self._word[0] |= _UNNOTED
+                self._outbox_bit = _OUTBOX_NEW
+                self._word[0] |= _OUTBOX_NEW
             count = os.write(descriptor, data)
-            self._wrote(bytes(data if count == len(data) else data[:count]))
+            self._record_output(bytes(data if count == len(data) else data[:count]))
         return count
 
-    def wrote(self, data: bytes) -> None:
-        """This is on its way to the client."""
-        with self._lock:
-            self._wrote(data)
-
-    def _wrote(self, data: bytes) -> None:
-        untold = self._untold
-        if untold and self._is_quiet and len(untold) == self._count:
+    def _record_output(self, data: bytes) -> None:
+        """This is in the outbox."""
+        said = self._unrecorded
+        if said and self._may_skip and len(said) == self._count:
             # One call of a tool, and its one answer? That is what is said most of the time.
             # Both begin with the id.
             end = data.find(b",", len(START)) + 1
             if (
-                untold.startswith(data[:end] + _CALL)
+                said.startswith(data[:end] + _CALL)
                 and data.startswith(_RESULT, end)
-                and untold.find(b"\n") == len(untold) - 1
+                and said.find(b"\n") == len(said) - 1
                 and data.find(b"\n") == len(data) - 1
             ):
-                self._untold, self._unnoted = b"", 0
-                self._word[0] = self._end | _TOLD
+                self._unrecorded, self._outbox_bit = b"", 0
+                self._word[0] = self._end | _INBOX_DONE
                 return
         if self._is_open:
-            self._tell()
+            self._record_inbox()
             self.came(data)
-            if self._is_cut or self.in_answer:
-                self._is_cut = self.in_answer
-                self._records.append(b"<%b\n" % self._head)
-            self._unnoted = 0
+            self._outbox_bit = 0
             self._commit()
 
-    def _tell(self) -> None:
-        """Let the records tell what the inbox does."""
-        if self._untold:
-            self._untold = b""
+    def _record_inbox(self) -> None:
+        """Let the records say what the inbox does."""
+        if self._unrecorded:
+            self._unrecorded = b""
             if not self._is_long_call():
                 self.sent(self._memory[_INBOX : _INBOX + self._count])
             self._commit()
@@ -180,7 +189,7 @@ class Journal(Ledger):
     def _is_long_call(self) -> bool:
         """Is it one call of a tool, and so long that it should not be copied? Then it is open."""
         end = _INBOX + self._count
-        if self._count <= _CHUNK or not self._is_quiet:
+        if self._count <= _CHUNK or not self._may_skip:
             return False
         head = self._memory[_INBOX : _INBOX + EDGE]
         id_, mark, _ = head[len(START) :].partition(b"," + _CALL)
@@ -195,8 +204,8 @@ class Journal(Ledger):
         """Note nothing more."""
         with self._lock:
             if self._is_open:
-                self._tell()
-            self._is_open, self._untold = False, b""
+                self._record_inbox()
+            self._is_open, self._unrecorded = False, b""
             self._word.release()
             self._inbox[0].release()
             self._whole.release()
@@ -205,13 +214,13 @@ class Journal(Ledger):
     def disown(self) -> None:
         """In a process that was forked off: the journal is the parent's."""
         self._lock = allocate_lock()  # which another thread of the parent may have held
-        self._is_open, self._untold = False, b""
+        self._is_open, self._unrecorded = False, b""
 
     # What changes the books
 
     def _begin(self, data: bytes) -> None:
         super()._begin(data)
-        self._is_stale = self._is_stale or self.opaque
+        self._must_turn = self._must_turn or self.opaque
 
     def _opened(self, id_: bytes) -> None:
         self.open[id_] = self.open.get(id_, 0) + 1
@@ -232,13 +241,26 @@ class Journal(Ledger):
         self._records.append(b"!\n")
 
     def _sent_unusual(self, line: bytes) -> None:
-        told = len(self._records)
+        before = len(self._records)
         super()._sent_unusual(line)
-        self._records[told:] = [b"=%b\n" % line]  # from which all the rest follows
+        self._records[before:] = [b"=%b\n" % line]  # from which all the rest follows
+
+    def _hold(self, part: bytes) -> None:
+        before = len(self._head)
+        super()._hold(part)
+        grown = len(self._head) - before
+        if grown > 0:
+            self._records.append(b">%b\n" % part[:grown])
+        elif grown < 0:
+            self._records.append(b"<%b\n" % bytes(self._head))
+
+    def _end_answer(self) -> None:
+        super()._end_answer()
+        self._records.append(b"<\n")
 
     def _greeted(self, id_: bytes, line: bytes) -> None:
         super()._greeted(id_, line)
-        self._is_stale = True
+        self._must_turn = True
 
     # Writing it down
 
@@ -246,14 +268,14 @@ class Journal(Ledger):
         records = b"".join(self._records)
         self._records.clear()
         left = None
-        if self._is_stale or self._end + len(records) > self._full:
+        if self._must_turn or self._end + len(records) > self._full:
             left = self._turn()
         else:
             end = self._end + len(records)
             self._memory[self._end : end] = records
             self._end = end
-        self._word[0] = self._end | _TOLD | self._unnoted
-        self._is_quiet = self._is_quick and not (self.unended or self._head or self._is_cut)
+        self._word[0] = self._end | _INBOX_DONE | self._outbox_bit
+        self._may_skip = self._is_quick and not (self.unended or self._head)
         if left is not None and left[1] > _LARGE:
             self._memory.madvise(_MADV_REMOVE, *left)
 
@@ -271,12 +293,14 @@ class Journal(Ledger):
         self._end = start + len(everything)
         self._full = self._end + _GROWTH
         self._memory[start : self._end] = everything
-        self._is_stale = False
+        self._must_turn = False
         return left
 
     def _everything(self) -> "Iterator[bytes]":
         if self.opaque:
             yield b"?"
+        if self.outgrown:
+            yield b"*"
         for request in (self.initialize, self._level, *self._subscriptions.values()):
             if request is not None:
                 yield b"=" + request[1]
@@ -320,14 +344,18 @@ class Restored(Ledger):
     def _new_line(self, _: bytes) -> None:
         self._begin_line()
 
-    def _half_answered(self, head: bytes) -> None:
-        self._head, self.in_answer = head, bool(head)
+    def _began_answer(self, head: bytes) -> None:
+        self._end_answer()
+        self._hold(head)
 
     def _said_all(self, _: bytes) -> None:
         self.ended = True
 
     def _unknown(self, _: bytes) -> None:
         self.opaque = True
+
+    def _outgrown(self, _: bytes) -> None:
+        self.outgrown = True
 
     _KINDS: "ClassVar[dict[bytes, Callable[[Restored, bytes], None]]]" = {  # noqa: RUF012
         b"+": Ledger._opened,
@@ -337,9 +365,11 @@ class Restored(Ledger):
         b"~": _grown,
         b"^": _too_long,
         b"!": _new_line,
-        b"<": _half_answered,
+        b"<": _began_answer,
+        b">": Ledger._hold,
         b".": _said_all,
         b"?": _unknown,
+        b"*": _outgrown,
     }
 
 
@@ -347,15 +377,15 @@ def restored(descriptor: int) -> "Restored":
     """The ledger of a process that has ended."""
     ledger = Restored()
     word = int.from_bytes(os.pread(descriptor, 8, 0), sys.byteorder)
-    end = word & ~(_TOLD | _UNNOTED)
-    ledger.knows_outbox = not word & _UNNOTED
+    end = word & ~(_INBOX_DONE | _OUTBOX_NEW)
+    ledger.knows_outbox = not word & _OUTBOX_NEW
     start = _HALVES if end < _HALVES + _HALF else _HALVES + _HALF
     records = os.pread(descriptor, max(0, end - start), start).split(b"\n")[:-1]
     for record in records:
         ledger.take(record)
     if records:
         ledger.settle()
-    if not word & _TOLD and (inbox := _inbox(descriptor)):
+    if not word & _INBOX_DONE and (inbox := _inbox(descriptor)):
         ledger.sent(inbox)
     return ledger
 

@@ -32,6 +32,12 @@ Line = bytes
 class Ledger:
     """Keeps the books of one client."""
 
+    # With what a journal adds, there would be too many for Python to find each of them quickly.
+    __slots__ = (
+        "_began", "_followed", "_head", "_is_enough", "_is_quick", "_level", "_subscriptions",
+        "ended", "greeting", "initialize", "initialized", "opaque", "open", "outgrown", "unended",
+    )  # fmt: skip
+
     def __init__(self) -> None:
         # The ids of requests without an answer, as they are written in JSON, and how many of each:
         # one that is in use is refused, and the first with it still waits.
@@ -44,9 +50,9 @@ class Ledger:
         self._began = False
         # Are lines of the usual kind not worth a second look? They are until a session has begun.
         self._is_quick = False
-        # The start of the line that the process has not ended yet.
-        self._head = b""
-        self.in_answer = False
+        # The line that the process has not ended yet, or as much of its start as has to be known.
+        self._head = bytearray()
+        self._is_enough = False
         # How the session began.
         self.initialize: tuple[bytes, Line] | None = None
         self.initialized: Line | None = None
@@ -54,6 +60,10 @@ class Ledger:
         self.greeting: Line | None = None
         self._level: tuple[bytes, Line] | None = None
         self._subscriptions: dict[str, tuple[bytes, Line]] = {}
+        # How long these are together.
+        self._followed = 0
+        # Is there more to the session than is kept here? Then nobody can take it over.
+        self.outgrown = False
 
     # From the client
 
@@ -115,7 +125,7 @@ class Ledger:
     def _sent_head(self, head: bytes) -> None:
         """Of a line that is too long, the head may tell."""
         found = _id_at_start(head)
-        if found is not None and found[1].startswith(b'"method":'):
+        if found is not None and found[0] and head.startswith(b',"method":', found[1]):
             self._opened(found[0])
 
     def _sent_line(self, line: Line) -> None:
@@ -154,22 +164,40 @@ class Ledger:
         elif method == "logging/setLevel":
             self._level = request
         elif method == "resources/subscribe" and isinstance(uri, str):
-            self._subscriptions[uri] = request
+            self._follow(uri, request)
         elif method == "resources/unsubscribe" and isinstance(uri, str):
-            self._subscriptions.pop(uri, None)
+            self._unfollow(uri)
+
+    def _follow(self, uri: str, request: tuple[bytes, Line]) -> None:
+        self._unfollow(uri)
+        self._subscriptions[uri] = request
+        self._followed += len(request[1])
+        if self._followed > LONGEST:
+            self._subscriptions.clear()
+            self._followed, self.outgrown = 0, True
+
+    def _unfollow(self, uri: str) -> None:
+        _, said = self._subscriptions.pop(uri, (b"", b""))
+        self._followed -= len(said)
 
     # From the process
+
+    @property
+    def in_answer(self) -> bool:
+        """Has the process begun a line and not ended it?"""
+        return bool(self._head)
 
     def came(self, data: bytes) -> None:
         """The process has said something."""
         if self.opaque:
             return
-        if self._head and b"\n" not in data and self._is_clear(self._head):
+        if self._is_enough and b"\n" not in data:
             return  # the middle of a long line
         lines = data.split(b"\n")
-        if self._head:
-            lines[0] = self._head + lines[0]
         last = lines.pop()
+        if lines and self._head:
+            lines[0] = bytes(self._head) + lines[0]
+            self._end_answer()
         for line in lines:
             if self._is_quick and line.startswith(START):
                 id_, mark, _ = line[_STARTED:EDGE].partition(b',"result":')
@@ -177,29 +205,45 @@ class Ledger:
                     self._close(id_)
                     continue
             self._came_line(line)
-        self.in_answer = bool(last)
-        self._head = last[: EDGE if self._is_clear(last) else LONGEST] if last else b""
+        if last:
+            self._hold(last)
+
+    def _hold(self, part: bytes) -> None:
+        """The start of a line, or more of it. Most of the time it says early on what it is."""
+        head = self._head
+        head += part
+        enough = self._enough_of(head)
+        if enough is None and len(head) > LONGEST:
+            enough = EDGE  # nobody will understand it
+        if enough is not None:
+            del head[enough:]
+            self._is_enough = True
+
+    def _end_answer(self) -> None:
+        self._head, self._is_enough = bytearray(), False
 
     def _close(self, id_: bytes) -> None:
         count = self.open.pop(id_, 0)
         if count > 1:
             self.open[id_] = count - 1
 
-    def _is_clear(self, line: bytes) -> bool:
-        """Is the start of a line enough? It is not while it says too little, nor for the answer to
-        `initialize`, with which another one will have to be compared."""
-        found = _id_at_start(line[:EDGE])
+    def _enough_of(self, line: bytes | bytearray) -> int | None:
+        """How much of the start of a line is enough to know what it is about. None if it says too
+        little so far, and for the answer to `initialize`, with which another one will have to be
+        compared."""
+        found = _id_at_start(line)
         if found is None:
-            return line.startswith(_NOTICE)
-        return (
-            self.greeting is not None or self.initialize is None or found[0] != self.initialize[0]
-        )
+            return EDGE if line.startswith(_NOTICE) else None
+        id_, end = found
+        if self.greeting is None and self.initialize is not None and id_ == self.initialize[0]:
+            return None
+        return end + EDGE
 
     def _came_line(self, line: Line) -> None:
-        found = _id_at_start(line[:EDGE])
+        found = _id_at_start(line)
         if found is not None:
-            id_, rest = found
-            if not rest.startswith(b'"method"'):
+            id_, end = found
+            if not line.startswith(b',"method"', end):
                 self._close(id_)
                 if self.greeting is None and self.initialize is not None:
                     self._greeted(id_, line)
@@ -223,7 +267,7 @@ class Ledger:
     def forget(self) -> list[bytes]:
         """The ids of requests that nobody will answer any more."""
         lost, self.open = list(self.open), {}
-        self._head, self.in_answer = b"", False
+        self._end_answer()
         return lost
 
     def session(self) -> list[tuple[bytes | None, Line]]:
@@ -253,12 +297,16 @@ def _request_of(line: Line) -> tuple[bytes, bytes] | None:
     return None
 
 
-def _id_at_start(line: bytes) -> tuple[bytes, bytes] | None:
-    """The id with which a message begins, and what follows."""
+def _id_at_start(line: bytes | bytearray) -> tuple[bytes, int] | None:
+    """The id with which a message begins, as toolhaft writes it, and where it ends; see `id_at`."""
     if not line.startswith(START):
         return None
-    id_, comma, rest = line[_STARTED:EDGE].partition(b",")
-    return (id_, rest) if comma and _is_plain(id_) else None
+    id_, comma, _ = bytes(line[_STARTED:EDGE]).partition(b",")
+    if comma and _is_plain(id_):
+        return id_, _STARTED + len(id_)
+    from .messages import id_at  # noqa: PLC0415
+
+    return id_at(bytes(line), _STARTED)
 
 
 def _is_plain(id_: bytes) -> bool:

@@ -34,6 +34,17 @@ def written(id_: object) -> bytes | None:
     return None
 
 
+def id_at(line: bytes, start: int) -> tuple[bytes, int] | None:
+    """The id that stands there, before other members, and where it ends; None if not all of it is
+    there. What cannot be an id, such as null, is that of nobody: it is empty."""
+    try:  # in Latin-1 each byte is a letter, so that the places are the same
+        _, end = json.JSONDecoder().raw_decode(line.decode("latin-1"), start)
+        id_ = json.loads(line[start:end])
+    except (ValueError, RecursionError):
+        return None
+    return (written(id_) or b"", end) if line[end : end + 1] == b"," else None
+
+
 def quoted(text: str) -> bytes:
     """A text in JSON."""
     return json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")
@@ -46,8 +57,7 @@ def compact(message: Message) -> bytes:
 
 def promises(greeting: bytes) -> tuple[object, list[str]]:
     """Of an answer to `initialize`: the revision, and the lists whose changes will be told."""
-    [answer] = messages_of(greeting) or [{}]
-    result = _object(answer.get("result"))
+    result = _object(_first(greeting).get("result"))
     offered = _object(result.get("capabilities"))
     names = ("tools", "resources", "prompts")
     lists = [name for name in names if _object(offered.get(name)).get("listChanged")]
@@ -56,6 +66,10 @@ def promises(greeting: bytes) -> tuple[object, list[str]]:
 
 def error_in(answer: bytes) -> str | None:
     """What a process says if it refuses."""
-    [found] = messages_of(answer) or [{}]
-    error = found.get("error")
+    error = _first(answer).get("error")
     return None if error is None else str(error)
+
+
+def _first(line: bytes) -> Message:
+    found = messages_of(line)
+    return found[0] if found else {}

@@ -23,8 +23,11 @@ Bridged = Callable[..., SyncClient]
 
 
 @pytest.fixture(autouse=True)
-def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def places(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """The user's runtime directory, for this test alone. Paths of sockets have to be short."""
+    tmp_path_factory.getbasetemp()  # or it would be made in there, and go with this test
     folder = Path(tempfile.mkdtemp(prefix="th-", dir="/tmp"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     monkeypatch.setenv("TMPDIR", str(folder))

@@ -50,6 +50,27 @@ STAY = """
 server.attach()
 stay()
 """
+# Programs whose tool says a megabyte, or is never done.
+MUCH = (
+    """
+@server.tool
+async def much() -> str:
+    return "x" * 1_000_000
+"""
+    + STAY
+)
+WAITS = (
+    """
+@server.tool
+async def wait() -> None:
+    say("waiting")
+    try:
+        await asyncio.sleep(60)
+    finally:
+        say("waited")
+"""
+    + STAY
+)
 
 
 class Wire:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from tests.attach.conftest import Bridged, Dial, Reach, Start
-from tests.attach.living import BRIDGE, PROGRAM, STAY
+from tests.attach.living import BRIDGE, MUCH, PROGRAM, STAY, WAITS
 from tests.runtime.process import HANDSHAKE, PATIENCE, line, request, text_of, tool_call
 
 from toolhaft import Server
@@ -335,14 +335,7 @@ def test_content_length_comes_through(program: Start) -> None:
 def test_a_client_that_does_not_read_is_waited_for_in_bounded_memory(
     program: Start, bridge: Start
 ) -> None:
-    living = program("""
-        @server.tool
-        async def much() -> str:
-            return "x" * 1_000_000
-
-        server.attach()
-        stay()
-    """)
+    living = program(MUCH)
     client = bridge("notes", opened=False, reading=False)
     client.send(*HANDSHAKE, *(tool_call(n, "much") for n in range(100)))
     other = bridge("notes")
@@ -359,14 +352,7 @@ def test_a_client_that_does_not_read_is_waited_for_in_bounded_memory(
 
 @both_ways
 def test_a_reader_may_leave_while_there_is_more(program: Start, bridge: Start) -> None:
-    program("""
-        @server.tool
-        async def much() -> str:
-            return "x" * 1_000_000
-
-        server.attach()
-        stay()
-    """)
+    program(MUCH)
     client = bridge("notes", opened=False, reading=False)
     client.send(*HANDSHAKE, *(tool_call(n, "much") for n in range(3)))
     until(lambda: _unread(client._popen.stdout) > 60_000)
@@ -378,18 +364,7 @@ def test_a_reader_may_leave_while_there_is_more(program: Start, bridge: Start) -
 
 @both_ways
 def test_a_client_that_is_gone_takes_its_call_along(program: Start, bridge: Start) -> None:
-    living = program("""
-        @server.tool
-        async def wait() -> None:
-            say("waiting")
-            try:
-                await asyncio.sleep(60)
-            finally:
-                say("waited")
-
-        server.attach()
-        stay()
-    """)
+    living = program(WAITS)
     client = bridge("notes", opened=False, reading=False)
     client.send(*HANDSHAKE, tool_call(1, "wait"))
     assert b"result" in client._popen.stdout.readline()  # type: ignore[union-attr]

@@ -1,6 +1,7 @@
 """Descriptors that are handed over: who holds them, and what is known when somebody is killed."""
 
 import array
+import contextlib
 import fcntl
 import json
 import os
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from tests.attach.conftest import Dial, Start
-from tests.attach.living import BRIDGE, SERVE, STAY
+from tests.attach.living import BRIDGE, SERVE, STAY, WAITS
 from tests.runtime.process import HANDSHAKE, PATIENCE, Process, line, request, text_of, tool_call
 
 from toolhaft import Server
@@ -87,6 +88,30 @@ def test_without_shared_memory_there_is_copying(program: Start) -> None:
     assert json.loads(done.stdout)["id"] == 1
 
 
+@pytest.mark.parametrize(
+    "missing",
+    [
+        "os.pipe = fail",
+        "places._socket.socket = type('', (_socket.socket,), {'sendmsg': fail})",
+    ],
+    ids=["no pipe", "no descriptors"],
+)
+def test_what_cannot_be_handed_over_is_a_reason_to_copy(program: Start, missing: str) -> None:
+    """Nobody should be told that the process is not there."""
+    program(STAY)
+    fail = "def fail(*_): raise OSError(24, 'Too many open files')"
+    lines = ["import os, _socket", "from toolhaft_bridge import places", fail, missing, BRIDGE]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines), "attach", "notes"],
+        input=line(request(1, "ping")),
+        capture_output=True,
+        timeout=PATIENCE,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["id"] == 1
+
+
 def test_a_client_may_speak_on_sockets(program: Start, tmp_path: Path) -> None:
     """Which is what Node.js gives its children."""
     living = program(STAY)
@@ -146,18 +171,7 @@ def test_children_of_the_program_get_none_of_it(program: Start, bridge: Start) -
 
 
 def test_when_the_bridge_is_killed_its_calls_are_cancelled(program: Start, bridge: Start) -> None:
-    living = program("""
-        @server.tool
-        async def wait() -> None:
-            say("waiting")
-            try:
-                await asyncio.sleep(60)
-            finally:
-                say("waited")
-
-        server.attach()
-        stay()
-    """)
+    living = program(WAITS)
     client = bridge("notes")
     client.call(1, "wait")
     living.hears("waiting")
@@ -245,6 +259,72 @@ def test_what_cannot_be_used_is_let_go(descriptors: list[int], places: Path, wha
     assert len(held("self")) <= before
 
 
+def filled(pipe: int) -> None:
+    """Write until it takes no more."""
+    os.set_blocking(pipe, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(pipe, b"x" * 4096)
+
+
+def waiting_in(pipe: int) -> int:
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, b"    "), sys.byteorder)
+
+
+def test_a_client_that_cannot_be_written_to_is_left_to_its_bridge(
+    descriptors: list[int], places: Path
+) -> None:
+    """Which has the answer in the outbox, and would not know otherwise that nobody delivers it."""
+    given = descriptors[:5]
+    given[1] = descriptors[6]  # the end at which a client reads
+    with Server("notes").attach() as attached:
+        wire, welcome = offer(attached.socket, given)
+        with wire:
+            os.write(descriptors[5], line(request(1, "ping")))
+            assert wire.recv(1) == b""
+        answer = os.read(descriptors[3], 4096)
+
+    assert welcome["taken"] is True
+    assert json.loads(answer)["id"] == 1
+
+
+def test_a_bridge_that_fills_the_outbox_is_left(descriptors: list[int], places: Path) -> None:
+    with Server("notes").attach() as attached:
+        wire, _ = offer(attached.socket, descriptors[:5])
+        with wire:
+            filled(descriptors[4])
+            os.write(descriptors[5], line(request(1, "ping")))
+
+            assert wire.recv(1) == b""
+
+
+def test_a_bridge_that_empties_the_outbox_is_left(descriptors: list[int], places: Path) -> None:
+    """What it takes cannot be delivered, however long one waits for the client."""
+    with Server("notes").attach() as attached:
+        wire, _ = offer(attached.socket, descriptors[:5])
+        with wire:
+            filled(descriptors[1])  # so that the client takes nothing
+            os.write(descriptors[5], line(request(1, "ping")))
+            until(lambda: waiting_in(descriptors[3]))
+            os.read(descriptors[3], 4096)
+            os.read(descriptors[6], 100_000)
+
+            assert wire.recv(1) == b""
+
+
+def test_a_client_that_does_not_read_is_waited_for(descriptors: list[int], places: Path) -> None:
+    with Server("notes").attach() as attached:
+        wire, _ = offer(attached.socket, descriptors[:5])
+        with wire:
+            filled(descriptors[1])
+            os.write(descriptors[5], line(request(1, "ping")))
+            until(lambda: waiting_in(descriptors[3]))
+            os.read(descriptors[6], 100_000)
+            until(lambda: waiting_in(descriptors[6]))
+
+            assert json.loads(os.read(descriptors[6], 4096))["id"] == 1
+
+
 def test_memory_cannot_be_taken_away(descriptors: list[int], places: Path) -> None:
     with Server("notes").attach() as attached:
         wire, welcome = offer(attached.socket, descriptors[:5])
@@ -269,6 +349,29 @@ def test_whoever_sends_more_and_more_is_left(places: Path, dial: Dial) -> None:
             other.shake()
 
     assert len(held("self")) <= before
+
+
+NO_SPLICE = """
+    def splice(*given, **more):
+        raise OSError(22, "Invalid argument")
+
+    os.splice = splice
+    server.attach()
+    stay()
+"""
+
+
+@pytest.mark.parametrize("opened", [True, False], ids=["session", "no session"])
+def test_if_a_process_cannot_deliver_its_answers_the_bridge_does(
+    program: Start, bridge: Start, opened: bool
+) -> None:
+    living = program(NO_SPLICE)
+    client = bridge("notes", opened=opened)
+    for number in range(1, 4):
+        assert client.ask(number, "ping")["result"] == {}
+
+    assert not pipes_of(client) & held(living.pid)  # from then on it copies
+    assert client.end() == 0
 
 
 # The end of the process

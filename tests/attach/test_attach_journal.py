@@ -26,6 +26,7 @@ class Kept:
         self.ledger = Ledger()
         self._out, self._in = os.pipe()
         os.set_blocking(self._out, False)
+        self._outbox = os.pipe()
 
     def sent(self, data: bytes) -> None:
         for start in range(0, len(data), 65536):
@@ -41,12 +42,19 @@ class Kept:
         assert self.journal.read(self._out, 1) == b""
 
     def came(self, data: bytes) -> None:
-        self.ledger.came(data)
-        self.journal.wrote(data)
+        for start in range(0, len(data), 65536):
+            part = data[start : start + 65536]
+            self.ledger.came(part)
+            self.written(part)
+
+    def written(self, part: bytes) -> None:
+        outbox, into = self._outbox
+        assert self.journal.write(into, part) == len(part)
+        assert os.read(outbox, len(part)) == part  # so that it is empty again
 
     def close(self) -> None:
         self.journal.close()
-        for each in (self.memory, self._out, self._in):
+        for each in (self.memory, self._out, self._in, *self._outbox):
             if each >= 0:
                 os.close(each)
 
@@ -68,6 +76,7 @@ def told(ledger: Ledger) -> Any:
         ledger.unended,
         ledger.in_answer,
         ledger.ended,
+        ledger.outgrown,
     )
 
 
@@ -78,6 +87,7 @@ def message(**members: Any) -> bytes:
 SAID = st.one_of(
     st.integers(1, 9).map(lambda n: message(id=n, method="tools/call", params={"name": "x"})),
     st.integers(1, 9).map(lambda n: message(id=str(n), method="ping")),
+    st.just(message(id='a "b"', method="tools/call", params={})),
     st.integers(1, 9).map(lambda n: message(id=n, params={"uri": f"a:{n}"}, method="a")),
     st.integers(1, 9).map(
         lambda n: message(id=n, method="resources/subscribe", params={"uri": f"a:{n % 3}"})
@@ -95,6 +105,8 @@ HEARD = st.one_of(
     st.just(message(id=3, method="ping")),
     st.just(message(id=7, result={"protocolVersion": "x"})),
     st.just(message(id=5, result={"x": "y" * 3000})),
+    st.just(message(id='a "b"', result={"x": "y" * 3000})),
+    st.just(b"[%b,%b]\n" % (message(id=1, result={})[:-1], message(id=2, result={})[:-1])),
 )
 STEPS = st.lists(
     st.tuples(st.booleans(), st.lists(SAID, max_size=4), st.lists(HEARD, max_size=4)), max_size=25
@@ -188,6 +200,37 @@ def test_a_line_that_is_too_long_is_known_by_its_head(kept: Kept) -> None:
     assert restored(kept.memory).unended == b""
 
 
+@pytest.mark.parametrize(
+    "id_", [1, 'a "b"', "\u00e9" * 300], ids=["a number", "quotes", "no ASCII"]
+)
+def test_of_a_long_answer_the_start_is_kept(kept: Kept, id_: Any) -> None:
+    """Whatever the id is that it begins with."""
+    kept.sent(message(id=0, method="ping"))
+    kept.came(message(id=0, result={}))
+    kept.sent(message(id=id_, method="tools/call", params={}))
+    whole = message(id=id_, result={"text": "x" * 2_000_000})
+    kept.came(whole[:-1])
+
+    assert restored(kept.memory).in_answer
+    assert len(restored(kept.memory).open) == 1
+    assert os.fstat(kept.memory).st_blocks * 512 < 200_000
+    kept.came(whole[-1:])
+    assert told(restored(kept.memory)) == told(kept.ledger)
+    assert restored(kept.memory).open == {}
+
+
+def test_answers_that_come_as_one_are_recorded_once(kept: Kept) -> None:
+    kept.sent(b"[%b,%b]\n" % tuple(message(id=n, method="ping")[:-1] for n in (1, 2)))
+    answers = [message(id=n, result={"text": "x" * 300_000})[:-1] for n in (1, 2)]
+    whole = b"[%b,%b]\n" % tuple(answers)
+    kept.came(whole[:-1])
+
+    assert list(restored(kept.memory).open) == [b"1", b"2"]
+    assert os.fstat(kept.memory).st_blocks * 512 < 2 * len(whole)
+    kept.came(whole[-1:])
+    assert restored(kept.memory).open == {}
+
+
 def test_memory_is_given_back(kept: Kept) -> None:
     for number in range(12):
         kept.sent(b'{"jsonrpc": "2.0", "id": %d, "method": "ping", "x": "' % number)
@@ -212,10 +255,28 @@ def test_what_does_not_fit_is_not_known(monkeypatch: pytest.MonkeyPatch, kept: K
     assert restored(kept.memory).opaque
 
 
+@pytest.mark.parametrize("growth", [1000, 1024 * 1024])
+def test_a_session_that_is_too_large_is_known_to_be(
+    monkeypatch: pytest.MonkeyPatch, kept: Kept, growth: int
+) -> None:
+    monkeypatch.setattr(journals, "_GROWTH", growth)
+    for number in range(3):
+        uri, ballast = f"a:{number}", "x" * 1_500_000
+        params = {"uri": uri, "ballast": ballast}
+        kept.sent(message(id=number, method="resources/subscribe", params=params))
+        kept.came(message(id=number, result={}))
+    kept.sent(message(id=9, method="tools/call"))
+
+    ledger = restored(kept.memory)
+    assert ledger.outgrown
+    assert not ledger.opaque
+    assert list(ledger.open) == [b"9"]
+
+
 def test_after_its_end_nothing_is_noted(kept: Kept) -> None:
     kept.sent(message(id=1, method="tools/call"))
     kept.journal.close()
-    kept.journal.wrote(message(id=1, result={}))
+    kept.written(message(id=1, result={}))
 
     assert list(restored(kept.memory).open) == [b"1"]
     kept.journal = Journal(mmap.mmap(kept.memory, SIZE))

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -69,6 +70,32 @@ def test_every_request_is_known_until_it_is_answered(
     assert not ledger.in_answer
 
 
+@pytest.mark.parametrize(
+    "id_",
+    [-1, 1.5, None, 'a "b"', "\u00e9" * 100, "x" * 70_000],
+    ids=["negative", "no whole number", "null", "quotes", "no ASCII", "long"],
+)
+def test_of_a_long_answer_no_more_is_kept_than_its_id(id_: Any) -> None:
+    ledger = Ledger()
+    start = json.dumps({"jsonrpc": "2.0", "id": id_}, separators=(",", ":"))[:-1].encode()
+    ledger.sent(start + b',"method":"tools/call"}\n')
+    ledger.sent(request(7, "tools/call"))
+    chunks = in_pieces(start + b',"result":{"text":"' + b"x" * 300_000, [*range(0, 300_000, 1000)])
+    tracemalloc.start()
+    try:
+        for chunk in chunks:
+            ledger.came(chunk)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert ledger.in_answer
+    assert peak < 20 * len(start) + 20_000
+    ledger.came(b'"}}\n{"jsonrpc":"2.0","id":7,"result":{}}\n')
+
+    assert ledger.open == {}
+    assert not ledger.in_answer
+
+
 @unhurried
 @given(st.lists(st.binary(max_size=200)), st.lists(st.binary(max_size=200)))
 def test_no_bytes_break_it(sent: list[bytes], came: list[bytes]) -> None:
@@ -125,6 +152,24 @@ def test_of_a_batch_only_the_session_is_told_again() -> None:
 
     told = [(id_, json.loads(said)) for id_, said in ledger.session()]
     assert told == [(b"1", begin), (None, begun), (b"3", level), (b"4", follow)]
+
+
+def test_a_session_does_not_grow_without_bound() -> None:
+    ledger = Ledger()
+    ledger.sent(request(1, "initialize"))
+    ledger.came(b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    for number in range(2, 100):
+        # One that is followed again, and one that is not any more, are not counted twice.
+        ledger.sent(request(number, "resources/subscribe", uri="a:b", ballast="x" * 100_000))
+        ledger.sent(request(number, "resources/subscribe", uri="c:d", ballast="x" * 100_000))
+        ledger.sent(request(number, "resources/unsubscribe", uri="c:d"))
+    assert not ledger.outgrown
+    assert len(ledger.session()) == 2
+    for number in range(2, 50):
+        ledger.sent(request(number, "resources/subscribe", uri=f"{number}", ballast="x" * 100_000))
+
+    assert ledger.outgrown
+    assert len(ledger.session()) < 10
 
 
 @pytest.mark.parametrize("kind", ["lines", "batch"])

@@ -338,7 +338,7 @@ def test_somebody_else_is_turned_away(
     server: Server, dial: Dial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server.attach() as attached:
-        monkeypatch.setattr("toolhaft.runtime.attaching.peer_of", lambda wire: 12345)
+        monkeypatch.setattr("toolhaft.runtime.preamble.peer_of", lambda wire: 12345)
         said = dial(attached.socket, b'{"toolhaft":1,"ask":"serve"}\n').read()
 
     assert said["error"] == f"it is for uid {os.getuid()} only, and this is uid 12345"

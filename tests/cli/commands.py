@@ -1,10 +1,11 @@
-"""The `toolhaft` command in a process of its own."""
+"""The `toolhaft` command in a process of its own, with its modules already there."""
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from textwrap import dedent
+
+from tests.warm import OURS, warm
 
 HEADER = """\
 import asyncio, contextlib, os, subprocess, sys, time
@@ -31,7 +32,7 @@ def toolhaft(*arguments: str, cwd: Path, stdin: str = "", **variables: str) -> D
     """Run the command to its end, as in a shell; `CI` is set only if the test says so."""
     inherited = {name: value for name, value in os.environ.items() if name != "CI"}
     return subprocess.run(
-        [sys.executable, "-m", "toolhaft", *arguments],
+        warm(OURS, "-m", "toolhaft", *arguments),
         cwd=cwd,
         env={**inherited, **variables},
         input=stdin,

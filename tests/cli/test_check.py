@@ -69,7 +69,7 @@ def test_findings_are_for_people(tmp_path: Path) -> None:
         "tool,",
         "    OpenAI's API the request",
         "    -> say what is in it, as in list[str]",
-        "warning: it has no description",
+        "warning: 2 places: it has no description",
         '    -> Annotated[…, "what it is for"], or a line for it in the docstring',
         "    tool find, parameter words",
         "    tool find, parameter limit",

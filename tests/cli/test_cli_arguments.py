@@ -330,3 +330,29 @@ def test_stdin_must_be_an_object(stdin: bytes, told: str) -> None:
         arguments("-", stdin=stdin)
 
     assert str(raised.value).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("reference", "value"),
+    [
+        ("#/$defs/Choice/anyOf/0", 7),
+        ("#/$defs/Nobody", 7),
+        ("#/$defs/Choice/anyOf", 7),
+        ("#/$defs/Round", 7),
+        ("#/$defs/Text~1plain", "7"),
+        ("https://example.org/schema", 7),
+    ],
+)
+def test_a_reference_of_a_strange_server_is_followed_or_left_alone(
+    reference: str, value: object
+) -> None:
+    schema: dict[str, Any] = {
+        "properties": {"a": {"$ref": reference}},
+        "$defs": {
+            "Choice": {"anyOf": [{"type": "integer"}]},
+            "Round": {"anyOf": [{"$ref": "#/$defs/Round"}, {"type": "integer"}]},
+            "Text/plain": {"type": "string"},
+        },
+    }
+
+    assert read(split(["a=7"], bytes), schema) == {"a": value}

@@ -105,7 +105,7 @@ def test_answers_are_given(
         ("twice", ["value=a"], "this asks 'Second?', for value (str); answer with --answer value="),
         ("pay", ["x=1"], "this asks 'Pay, please.', and to open https://example.org/pay; answer w"),
         ("book", ["-"], "--answer takes NAME=VALUE, a JSON object, accept, decline or cancel"),
-        ("book", ["row"], "'row' is no argument"),
+        ("book", ["row"], "'row' is no answer; --answer takes NAME=VALUE, a JSON object, accept"),
     ],
 )
 def test_what_does_not_answer_is_told(

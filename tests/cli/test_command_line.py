@@ -290,7 +290,9 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     done = toolhaft("call", "author.py", "add", "a=1", "-o", "no/where", cwd=tmp_path)
 
     assert done.returncode == 2
-    assert done.stderr == "toolhaft: [Errno 2] No such file or directory: 'no/where'\n"
+    assert done.stderr == (
+        "toolhaft: cannot write 'no/where': there is no folder 'no'; make it first\n"
+    )
 
 
 def test_the_whole_result_is_printed_as_json(tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ TREE = {
         ),
         ({"$ref": "#/$defs/Tree"}, "a: Tree {name: str, children?: list[Tree]}"),
         ({"$ref": "#/$defs/Colour"}, 'a: "red" | "blue"'),
+        ({"$ref": "#/$defs/Choice/anyOf/0"}, "a: int"),
         (
             {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}},
             "a: {n?: int (≥ 1)}",
@@ -127,12 +128,29 @@ def test_what_a_signature_does_not_say_is_shown_below(parameter: dict[str, Any],
         "type": "object",
         "properties": {"a": parameter, "b": {"type": "string"}},
         "required": ["a"],
-        "$defs": {"Tree": TREE, "Colour": {"enum": ["red", "blue"]}},
+        "$defs": {
+            "Tree": TREE,
+            "Colour": {"enum": ["red", "blue"]},
+            "Choice": {"anyOf": [{"type": "integer"}]},
+        },
     }
 
     _, *below = tool_entry({"name": "f", "inputSchema": schema}).splitlines()
 
     assert below == [f"      {line}"]
+
+
+@pytest.mark.parametrize("leads", ["Nobody/items", "Colour/enum/0", "Round"])
+def test_a_reference_that_leads_nowhere_is_shown_by_its_name(leads: str) -> None:
+    schema = {
+        "properties": {"a": {"anyOf": [{"$ref": f"#/$defs/{leads}"}]}},
+        "required": ["a"],
+        "$defs": {"Colour": {"enum": ["red"]}, "Round": {"anyOf": [{"$ref": "#/$defs/Round"}]}},
+    }
+
+    entry = tool_entry({"name": "f", "inputSchema": schema})
+
+    assert entry == f"  f(a: {leads.rpartition('/')[2]})"
 
 
 def test_objects_within_objects_end_somewhere() -> None:

@@ -1,10 +1,8 @@
 """The expert for birds asks clients of `mcp` and `fastmcp`, in both eras, over stdio and HTTP."""
 
-import os
 import runpy
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from fastmcp.client.transports import StdioTransport
 from mcp import StdioServerParameters
 from mcp.types import ElicitResult
 from tests.conformance.suite import served
+from tests.warm import OURS, warm
 
 from toolhaft import Declined
 from toolhaft.testing import in_both_eras
@@ -75,66 +74,58 @@ def test_menus_are_menus_and_all_else_is_yes_or_no() -> None:
     assert set(MENUS) == {"size", "flight", "flight_profile", "tail"}
 
 
-@contextmanager
-def over(transport: str, tmp_path: Path) -> Iterator[str | None]:
+@pytest.fixture(scope="module", params=["stdio", "http"])
+def url(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str | None]:
     """The address of the example over HTTP, or none: then the client starts it over stdio."""
-    if transport == "stdio":
+    if request.param == "stdio":
         yield None
         return
-    with served([sys.executable, *COMMAND, "--http", "127.0.0.1:{port}"], tmp_path) as it:
+    command = [sys.executable, *COMMAND, "--http", "127.0.0.1:{port}"]
+    with served(command, tmp_path_factory.mktemp("served")) as it:
         yield it.url
 
 
-everywhere = pytest.mark.parametrize("transport", ["stdio", "http"])
 every_era = pytest.mark.parametrize("mode", ERAS)
 every_bird = pytest.mark.parametrize("bird", ["barn_swallow", "california_condor", None])
 
 
-@everywhere
 @every_era
 @every_bird
 @pytest.mark.filterwarnings(OLD_METHODS)
-async def test_the_client_of_mcp_is_asked(
-    mode: str, bird: str | None, transport: str, tmp_path: Path
-) -> None:
+async def test_the_client_of_mcp_is_asked(mode: str, bird: str | None, url: str | None) -> None:
     async def elicited(_context: Any, params: Any) -> ElicitResult:
         found = answer(bird, params.message)
         if found is None:
             return ElicitResult(action="decline")
         return ElicitResult(action="accept", content={"value": found})
 
-    stdio = StdioServerParameters(
-        command=sys.executable, args=COMMAND, cwd=ROOT, env=dict(os.environ)
-    )
-    with over(transport, tmp_path) as url:
-        async with mcp.Client(
-            url or stdio, mode=mode, read_timeout_seconds=20, elicitation_callback=elicited
-        ) as client:
-            result = await client.call_tool("identify_bird", {})
+    command, *words = warm(OURS, *COMMAND)
+    stdio = StdioServerParameters(command=command, args=words, cwd=ROOT)
+    async with mcp.Client(
+        url or stdio, mode=mode, read_timeout_seconds=20, elicitation_callback=elicited
+    ) as client:
+        result = await client.call_tool("identify_bird", {})
 
     assert result.content[0].text == (NONE if bird is None else f"Identified bird: {bird}")
 
 
-@everywhere
 @every_era
 @every_bird
 @pytest.mark.filterwarnings(OLD_METHODS)
-async def test_the_client_of_fastmcp_is_asked(
-    mode: str, bird: str | None, transport: str, tmp_path: Path
-) -> None:
+async def test_the_client_of_fastmcp_is_asked(mode: str, bird: str | None, url: str | None) -> None:
     async def elicited(message: str, _kind: Any, _params: Any, _context: Any) -> Any:
         found = answer(bird, message)
         if found is None:
             return ElicitResult(action="decline")
         return {"value": found}
 
-    stdio = StdioTransport(
-        command=sys.executable, args=COMMAND, cwd=str(ROOT), env=dict(os.environ), keep_alive=False
-    )
-    with over(transport, tmp_path) as url:
-        async with fastmcp.Client(
-            url or stdio, mode=mode, timeout=20, elicitation_handler=elicited
-        ) as client:
-            result = await client.call_tool("identify_bird", {})
+    command, *words = warm(OURS, *COMMAND)
+    stdio = StdioTransport(command, words, cwd=str(ROOT), keep_alive=False)
+    async with fastmcp.Client(
+        url or stdio, mode=mode, timeout=20, elicitation_handler=elicited
+    ) as client:
+        result = await client.call_tool("identify_bird", {})
 
     assert result.content[0].text == (NONE if bird is None else f"Identified bird: {bird}")

@@ -1,7 +1,6 @@
 """The client of the `fastmcp` package drives the demo over stdio, in every era that it offers."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from fastmcp.client.transports import StdioTransport
 from fastmcp.exceptions import ToolError
 from mcp import MCPError
 from mcp.types import PromptReference, ResourceTemplateReference
+from tests.warm import OURS, warm
 
 ROOT = Path(__file__).parents[2]
 # How the client is told to connect, and the revision that has to come of it.
@@ -27,12 +27,8 @@ every_era = pytest.mark.parametrize("mode", ERAS)
 @asynccontextmanager
 async def demo(mode: str, **options: Any) -> AsyncIterator[Client[StdioTransport]]:
     """The example, in a process of its own, with a client connected to it."""
-    transport = StdioTransport(
-        command=sys.executable,
-        args=["-m", "toolhaft", "run", "examples/demo.py"],
-        cwd=str(ROOT),
-        keep_alive=False,
-    )
+    command, *words = warm(OURS, "-m", "toolhaft", "run", "examples/demo.py")
+    transport = StdioTransport(command, words, cwd=str(ROOT), keep_alive=False)
     async with Client(transport, mode=mode, timeout=20, **options) as client:
         yield client
 

@@ -1,7 +1,6 @@
 """The client of the `mcp` package drives the demo over stdio, in every era that it offers."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import PromptReference, ResourceTemplateReference
+from tests.warm import OURS, warm
 
 ROOT = Path(__file__).parents[2]
 # How the client is told to connect, and the revision that has to come of it.
@@ -24,11 +24,8 @@ every_era = pytest.mark.parametrize("mode", ERAS)
 @asynccontextmanager
 async def demo(mode: str, **options: Any) -> AsyncIterator[Client]:
     """The example, in a process of its own, with a client connected to it."""
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "toolhaft", "run", "examples/demo.py"],
-        cwd=ROOT,
-    )
+    command, *words = warm(OURS, "-m", "toolhaft", "run", "examples/demo.py")
+    server = StdioServerParameters(command=command, args=words, cwd=ROOT)
     async with Client(server, mode=mode, read_timeout_seconds=20, **options) as client:
         yield client
 

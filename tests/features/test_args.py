@@ -218,3 +218,10 @@ def test_arguments_that_say_the_same_are_equal() -> None:
     assert made() != Arg("x", dict, "what")
     assert made() != "x"
     assert repr(made()) == "Arg('x', 'object')"
+
+
+def test_truth_values_are_suggested_as_json_writes_them() -> None:
+    completer = Arg("loud", bool, enum=[True, False]).completer
+
+    assert completer is not None
+    assert completer.call("", {})() == ["true", "false"]

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import pydantic
 import pytest
 from annotated_types import Ge
+from msgspec import Raw
 from tests.asking import OLD, ask
 
 from toolhaft import Depends, Server, ToolError
-from toolhaft.features.signature import Signature
+from toolhaft.features.signature import BadArguments, Signature
 
 
 @dataclasses.dataclass
@@ -202,3 +203,16 @@ async def test_a_schema_without_properties_leaves_the_words_to_the_type(
         return n
 
     assert await client.problems("take", n="x") == ["n: expected an integer, got a string"]
+
+
+def test_a_key_that_does_not_fit_is_told_from_its_value() -> None:
+    def tool(prices: dict[int, float], inside: list[dict[int, int]]) -> None: ...
+
+    signature = Signature(tool, "tool 'tool'")
+
+    with pytest.raises(BadArguments) as refused:
+        signature.bind(Raw(b'{"prices": {"one": 1}, "inside": [{"1": 1}, {"x": 1}]}'))
+    assert refused.value.problems == [
+        "prices: a key: expected an integer, got a string",
+        "inside[1]: a key: expected an integer, got a string",
+    ]

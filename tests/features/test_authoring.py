@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.asking import ask
 
-from toolhaft import Complete, Limits, Server, ToolError
+from toolhaft import Cache, Complete, Header, Icon, Limits, ResourceError, Server, ToolError
 from toolhaft.testing import assert_error, requests
 
 
@@ -87,6 +87,21 @@ def test_a_setting_that_means_nothing_is_refused(settings: dict[str, Any]) -> No
         Server("made", **settings)
 
 
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"secret": 5}, "secret must be a str or bytes, or several of them, not int"),
+        ({"secret": [5]}, "secret must be a str or bytes, or several of them, not int"),
+        ({"middleware": greet}, "middleware must be a list of functions, not .*greet"),
+        ({"middleware": ["timed"]}, r"middleware must be a list of functions, not \['timed'\]"),
+    ],
+    ids=["secret", "secrets", "one middleware", "name of a middleware"],
+)
+def test_a_setting_of_the_wrong_type_is_named(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        Server("made", **settings)
+
+
 @pytest.mark.parametrize("name", [None, 5, ""])
 def test_a_server_needs_a_name(name: Any) -> None:
     with pytest.raises(TypeError, match="needs a name"):
@@ -149,3 +164,80 @@ async def test_a_revision_with_a_handshake_in_an_envelope_is_told_to_shake_hands
     request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2025-11-25"
 
     assert_error(await make().handle(request), -32022, "begins with `initialize`")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"icons": 5}, r"icons must be a list of Icon\(…\), not 5"),
+        ({"icons": Icon("https://example.org/a.png")}, r"icons must be a list of Icon\(…\)"),
+        ({"icons": "a.png"}, r"icons must be a list of Icon\(…\), not 'a.png'"),
+        ({"tags": 5}, "tags must be a list of str, not 5"),
+        ({"tags": "slow"}, "tags must be a list of str, not 'slow'"),
+    ],
+    ids=["number", "one icon", "path", "number of tags", "one tag"],
+)
+def test_a_list_that_is_none_is_named_by_its_keyword(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=f"tool 'greet': {words}"):
+        make().add_tool(greet, **options)
+
+
+@pytest.mark.parametrize("name", [5, ""], ids=["number", "empty"])
+def test_whatever_is_registered_has_a_name_that_a_client_can_read(name: Any) -> None:
+    server = make()
+
+    with pytest.raises(TypeError, match="name must be a str that is not empty"):
+        server.add_prompt(greet, name=name)
+    with pytest.raises(TypeError, match="name must be a str that is not empty"):
+        server.add_resource(greet, "a://b", name=name)
+    with pytest.raises(TypeError, match="a name is a str that is not empty"):
+        server.add_tool(greet, name=name)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"annotations": {"priority": 1}}, r"annotations must be Annotations\(…\) of toolhaft"),
+        ({"cache": "1 h"}, r"cache must be a number of seconds or Cache\(…\), not '1 h'"),
+        ({"size": True}, "size must be a number of bytes, not True"),
+    ],
+    ids=["annotations", "cache", "size"],
+)
+def test_an_option_of_a_resource_that_no_client_could_be_sent_is_refused(
+    options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(TypeError, match=f"resource 'a://b': {words}"):
+        make().add_resource(greet, "a://b", **options)
+
+
+def test_a_cache_is_for_one_user_or_for_everybody() -> None:
+    scope: Any = "shared"
+
+    with pytest.raises(ValueError, match='Cache: scope is "public" or "private", not \'shared\''):
+        Cache(60, scope)
+
+
+def test_a_uri_that_is_no_text_is_refused() -> None:
+    uri: Any = 5
+
+    with pytest.raises(TypeError, match="resource 5: uri is str, not int"):
+        make().add_resource(greet, uri)
+
+
+def test_a_header_is_named_by_a_text() -> None:
+    name: Any = 5
+
+    with pytest.raises(TypeError, match="Header: name is str, not int"):
+        Header(name)
+
+
+def test_an_error_of_a_resource_tells_the_order_of_its_arguments() -> None:
+    wrong: Any = "the disk is full"
+
+    with pytest.raises(TypeError, match="ResourceError takes a code and then the words"):
+        ResourceError(wrong, "-32050")
+
+
+def test_the_handle_of_a_resource_that_is_not_there_is_looked_for_as_a_resource() -> None:
+    with pytest.raises(KeyError, match="there is no resource named 'a://b'"):
+        make().remove_resource("a://b")

@@ -93,6 +93,11 @@ def test_a_priority_is_from_0_to_1(priority: float) -> None:
             'Text: audience is as in ["user", "assistant"], not \'user\'',
         ),
         (
+            {"audience": 5},
+            ValueError,
+            'Text: audience is as in ["user", "assistant"], not 5',
+        ),
+        (
             {"audience": ["model"]},
             ValueError,
             'Text: audience is as in ["user", "assistant"], not [\'model\']',
@@ -554,3 +559,10 @@ def test_what_is_handed_out_is_not_made_again() -> None:
     assert isinstance(image.block(), ImageContent)
     assert image.block() is image.block()
     assert result.wire() is result.wire()
+
+
+def test_icons_of_a_link_are_a_list() -> None:
+    wrong: Any = Icon("https://example.org/a.png")
+
+    with pytest.raises(TypeError, match=r"Link: icons is a list of Icon\(…\), not Icon"):
+        Link("a://b", icons=wrong)

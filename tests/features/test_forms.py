@@ -256,7 +256,7 @@ class Recursive(msgspec.Struct):
         (dict[str, int], "the answer cannot be a field of a form"),
         (int | str, "the answer cannot be a field of a form"),
         (Recursive, "contains itself"),
-        (object(), "is not supported"),
+        (5, "cannot ask for this: 5 cannot be described in JSON Schema; ask for text, numbers"),
         (complex, "cannot ask for this"),
     ],
 )

@@ -16,7 +16,7 @@ def plan(function: Callable[..., Any]) -> Plan:
 
 
 def names(found: Plan) -> list[str]:
-    return [step.function.__name__ for step in found.steps]
+    return [supply.function.__name__ for supply in found.supplies]
 
 
 def base() -> int:
@@ -34,7 +34,7 @@ def right(b: Annotated[int, Depends(base)]) -> int:
 # Order and sharing
 
 
-def test_without_dependencies_there_is_no_step() -> None:
+def test_without_dependencies_there_is_no_supply() -> None:
     def it(a: int, ctx: Context) -> int:
         return a
 
@@ -63,17 +63,17 @@ def test_what_a_dependency_needs_is_made_before_it() -> None:
 
     assert names(found) == ["base", "left"]
     assert found.given == {"x": 1}
-    assert found.steps[1].steps == {"b": 0}
+    assert found.supplies[1].supplies == {"b": 0}
 
 
-def test_a_function_that_is_asked_for_twice_is_one_step() -> None:
+def test_a_function_that_is_asked_for_twice_is_one_supply() -> None:
     def it(x: int = Depends(left), y: int = Depends(right), z: int = Depends(base)) -> None: ...
 
     found = plan(it)
 
     assert names(found) == ["base", "left", "right"]
     assert found.given == {"x": 1, "y": 2, "z": 0}
-    assert found.steps[1].steps == found.steps[2].steps == {"b": 0}
+    assert found.supplies[1].supplies == found.supplies[2].supplies == {"b": 0}
 
 
 def test_one_dependency_may_fill_two_parameters() -> None:
@@ -85,7 +85,7 @@ def test_one_dependency_may_fill_two_parameters() -> None:
     assert found.given == {"x": 0, "y": 0}
 
 
-def test_a_diamond_of_many_layers_has_a_step_for_each_function() -> None:
+def test_a_diamond_of_many_layers_has_a_supply_for_each_function() -> None:
     made: Callable[..., int] = base
     for _ in range(50):
 
@@ -96,7 +96,7 @@ def test_a_diamond_of_many_layers_has_a_step_for_each_function() -> None:
 
     def it(x: int = Depends(made)) -> None: ...
 
-    assert len(plan(it).steps) == 51
+    assert len(plan(it).supplies) == 51
 
 
 def test_methods_of_one_object_are_the_same_dependency() -> None:
@@ -132,7 +132,7 @@ def test_two_partials_are_two_dependencies() -> None:
 def test_plans_of_two_tools_share_nothing() -> None:
     def it(x: int = Depends(left)) -> None: ...
 
-    assert plan(it).steps[0] is not plan(it).steps[0]
+    assert plan(it).supplies[0] is not plan(it).supplies[0]
 
 
 # What a dependency is given
@@ -144,9 +144,9 @@ def test_arguments_are_matched_by_name() -> None:
 
     def it(size: int, user: str = "ann", x: str = Depends(load)) -> None: ...
 
-    [step] = plan(it).steps
+    [supply] = plan(it).supplies
 
-    assert step.arguments == {"user": "user", "size": "size"}
+    assert supply.arguments == {"user": "user", "size": "size"}
 
 
 def test_arguments_reach_dependencies_of_dependencies() -> None:
@@ -158,10 +158,10 @@ def test_arguments_reach_dependencies_of_dependencies() -> None:
 
     def it(user: str, x: str = Depends(outer)) -> None: ...
 
-    inner_step, outer_step = plan(it).steps
+    inner_supply, outer_supply = plan(it).supplies
 
-    assert inner_step.arguments == {"user": "user"}
-    assert outer_step.arguments == {}
+    assert inner_supply.arguments == {"user": "user"}
+    assert outer_supply.arguments == {}
 
 
 def test_a_parameter_with_a_default_may_stay_unfilled() -> None:
@@ -170,9 +170,9 @@ def test_a_parameter_with_a_default_may_stay_unfilled() -> None:
 
     def it(x: int = Depends(load)) -> None: ...
 
-    [step] = plan(it).steps
+    [supply] = plan(it).supplies
 
-    assert (step.arguments, step.steps, step.contexts) == ({}, {}, [])
+    assert (supply.arguments, supply.supplies, supply.contexts) == ({}, {}, [])
 
 
 def test_an_argument_comes_before_the_default_of_a_dependency() -> None:
@@ -181,7 +181,7 @@ def test_an_argument_comes_before_the_default_of_a_dependency() -> None:
 
     def it(size: int = 5, x: int = Depends(load)) -> None: ...
 
-    assert plan(it).steps[0].arguments == {"size": "size"}
+    assert plan(it).supplies[0].arguments == {"size": "size"}
 
 
 def test_contexts_and_headers_are_given_by_annotation() -> None:
@@ -194,10 +194,10 @@ def test_contexts_and_headers_are_given_by_annotation() -> None:
 
     def it(x: str = Depends(load)) -> None: ...
 
-    [step] = plan(it).steps
+    [supply] = plan(it).supplies
 
-    assert step.contexts == ["where", "other"]
-    assert [(each.parameter.name, each.header.name) for each in step.headers] == [
+    assert supply.contexts == ["where", "other"]
+    assert [(each.parameter.name, each.header.name) for each in supply.headers] == [
         ("tenant", "X-Tenant")
     ]
 
@@ -225,7 +225,7 @@ def test_the_form_of_each_dependency_is_known() -> None:
         f: int = Depends(functools.partial(waits)),
     ) -> None: ...
 
-    forms = [step.form for step in plan(it).steps]
+    forms = [supply.form for supply in plan(it).supplies]
 
     assert forms == ["plain", "async", "generator", "async generator", "async", "async"]
 
@@ -239,7 +239,7 @@ def test_a_plan_of_plain_functions_does_not_wait(
     assert plan(it).is_async is expected
 
 
-def test_a_plan_waits_if_any_step_does() -> None:
+def test_a_plan_waits_if_any_supply_does() -> None:
     async def deep() -> int:
         return 1
 

@@ -157,7 +157,7 @@ heads = st.lists(st.tuples(names, values), max_size=12)
 allowed = st.lists(st.text(max_size=10), max_size=3)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(heads)
 def test_any_bytes_are_headers(fields: Fields) -> None:
     head = Head(fields)
@@ -168,7 +168,7 @@ def test_any_bytes_are_headers(fields: Fields) -> None:
         assert not name.isascii() or head[name] == head[name.upper()]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(heads, allowed, allowed)
 def test_any_headers_are_let_in_or_refused(
     fields: Fields, hosts: list[str], origins: list[str]
@@ -181,13 +181,13 @@ def test_any_headers_are_let_in_or_refused(
     assert doors.refusal(head) == doors.refusal(head) == first
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(heads)
 def test_any_headers_have_a_body_or_none(fields: Fields) -> None:
     check_refusal(unreadable(Head(fields), 100))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.text(max_size=60) | st.text("=?base64?AQgw+/", max_size=30))
 def test_any_value_is_decoded_or_refused(value: str) -> None:
     try:
@@ -198,7 +198,7 @@ def test_any_value_is_decoded_or_refused(value: str) -> None:
     assert text == value or (value.startswith("=?base64?") and value.endswith("?="))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.none() | st.text(max_size=60), st.text(max_size=60))
 def test_any_two_values_are_compared(sent: str | None, expected: str) -> None:
     try:
@@ -209,7 +209,7 @@ def test_any_two_values_are_compared(sent: str | None, expected: str) -> None:
     assert sent is not None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(st.characters(max_codepoint=255)))
 def test_any_page_is_answered_with_good_headers(text: str) -> None:
     for name, value in [*cors(text), *preflight(text)]:
@@ -217,7 +217,7 @@ def test_any_page_is_answered_with_good_headers(text: str) -> None:
         assert isinstance(value, bytes)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.none() | st.binary(max_size=60), st.sampled_from([b"application/json", b"text/x"]))
 def test_any_wish_takes_a_kind_or_not(accept: bytes | None, media: bytes) -> None:
     assert takes(accept, media) in (True, False)

@@ -124,7 +124,7 @@ headers = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(parts=st.lists(pieces, max_size=12), places=places)
 @example(parts=[b"{}", b"\n", b" ", b"\n"], places=[3])
 @example(parts=[b"{}", b"\n", b"\t{}", b"\n"], places=[3])
@@ -137,7 +137,7 @@ def test_any_split_of_lines_gives_the_same_frames(parts: list[bytes], places: li
     assert _all_frames([data], 64) == byte_by_byte
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(parts=st.lists(headers, max_size=12), places=places)
 def test_any_split_of_headers_gives_the_same_frames(parts: list[bytes], places: list[int]) -> None:
     data = b"Content-Length: 2\r\n\r\n{}" + b"".join(parts)
@@ -151,7 +151,7 @@ def test_any_split_of_headers_gives_the_same_frames(parts: list[bytes], places: 
 bodies = st.lists(st.binary(max_size=100), min_size=1, max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(bodies=bodies, places=places, end=st.sampled_from([b"\r\n", b"\n"]))
 def test_bodies_come_out_as_they_went_in(
     bodies: list[bytes], places: list[int], end: bytes
@@ -162,7 +162,7 @@ def test_bodies_come_out_as_they_went_in(
     assert _all_frames(_cut(data, places), 64) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     lines=st.lists(st.binary(min_size=1, max_size=100), max_size=8),
     places=places,
@@ -204,7 +204,7 @@ dumps = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(request=requests, dump=dumps)
 def test_a_valid_request_is_read_as_the_standard_library_reads_it(
     request: dict[str, Any], dump: Callable[[Any], str]
@@ -228,7 +228,7 @@ objects = st.lists(
 ).map(lambda members: "{" + ",".join(f"{key}:{value}" for key, value in members) + "}")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(text=objects | values.map(json.dumps) | requests.map(json.dumps))
 @example(text='{"id":1,"\\u0069d":2}')
 @example(text='{"a":{"id":1},"id":2}')
@@ -244,7 +244,7 @@ def test_an_id_that_is_salvaged_is_the_id_of_the_text(text: str) -> None:
         assert (found, type(found)) == (value["id"], type(value["id"]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(request=requests, dump=dumps, place=st.integers(0, 10_000))
 def test_a_text_that_is_cut_off_gives_its_own_id_or_none(
     request: dict[str, Any], dump: Callable[[Any], str], place: int
@@ -256,7 +256,7 @@ def test_a_text_that_is_cut_off_gives_its_own_id_or_none(
     assert found is UNSET or (found, type(found)) == (request["id"], type(request["id"]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(data=st.binary(max_size=60) | st.text(st.sampled_from('{}[]":,id\\ 1-e.'), max_size=60))
 def test_no_bytes_make_decoding_raise(data: bytes | str) -> None:
     decode(data if isinstance(data, bytes) else data.encode())

@@ -335,6 +335,15 @@ def mirrored(method: str, params: Mapping[str, Any]) -> dict[str, str]:
     return headers
 
 
+def word(message: Any) -> str:
+    """What a step said, or the result."""
+    if "result" in message:
+        text: str = message["result"]["content"][0]["text"]
+        return text
+    told: str = message["params"]["message"]
+    return told
+
+
 def encoded(body: Any) -> bytes:
     return json.dumps(body).encode()
 

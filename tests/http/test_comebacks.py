@@ -20,6 +20,7 @@ from tests.http.asgi import (
     StatelessClient,
     encoded,
     initialize,
+    word,
 )
 
 from toolhaft import Context, Limits, McpError, Server, testing
@@ -46,15 +47,6 @@ async def shaken(app: App, **headers: str) -> SessionClient:
 def by_name(headers: Any) -> str | None:
     name: str | None = headers.get("authorization")
     return name
-
-
-def word(message: Any) -> str:
-    """What a step said, or the result."""
-    if "result" in message:
-        text: str = message["result"]["content"][0]["text"]
-        return text
-    told: str = message["params"]["message"]
-    return told
 
 
 def words(answer: Answer) -> list[str]:

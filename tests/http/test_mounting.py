@@ -322,7 +322,7 @@ async def test_the_path_can_be_the_root() -> None:
     assert await found(Journal().server.asgi("/"), "/") == 200
 
 
-@pytest.mark.parametrize("path", ["mcp", "", "/healthz", "/readyz", "/a?b"])
+@pytest.mark.parametrize("path", ["mcp", "", "/healthz", "/readyz", "/healthz/", "/a?b"])
 def test_what_is_no_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match=r"no path|take another path"):
         Journal().server.asgi(path)

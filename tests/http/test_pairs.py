@@ -441,7 +441,24 @@ async def test_no_more_calls_than_allowed_are_under_way() -> None:
     await client.tool("held", id=1)
     await held.has_begun()
 
-    assert (await client.tool("held", id=2)).status == 503
+    answer = await client.tool("held", id=2)
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+
+
+async def test_a_stream_that_ends_while_a_body_comes_is_404() -> None:
+    client = new_client()
+    stream = await client.shake()
+    post = client.begin_post({})
+    data = encoded(request(9, "ping"))
+    post.feed(data[:10], more=True)
+    await asyncio.sleep(0)
+    stream.disconnect()
+    await stream.ended()
+    post.feed(data[10:])
+
+    answer = await post.answer()
+    assert answer.status == 404
+    assert b"GET a new one" in answer.body
 
 
 # Where

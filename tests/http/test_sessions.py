@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.asking import NEW
 from tests.http.asgi import Answer, App, Client, SessionClient, initialize, request
+from tests.testing.offering import add_memory
 
 from toolhaft import Context, Limits, Server, Unauthorized, testing
 from toolhaft.runtime.memory import MemoryStore
@@ -21,15 +22,7 @@ def new_server(**options: Any) -> Server:
     server = Server("s", version="1", **options)
     server.add_tool(lambda text: text, name="echo", thread=False)
 
-    @server.tool
-    async def remember(value: str, ctx: Context) -> None:
-        assert ctx.session is not None
-        ctx.session["value"] = value
-
-    @server.tool
-    async def recall(ctx: Context) -> str:
-        return "no session" if ctx.session is None else ctx.session.get("value", "nothing")
-
+    add_memory(server)
     return server
 
 

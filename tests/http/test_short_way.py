@@ -631,25 +631,36 @@ def test_both_ways_say_the_same(
     assert asyncio.run(said(short=True)) == asyncio.run(said(short=False))
 
 
-async def test_both_ways_say_the_same_in_a_session() -> None:
+async def opened(line: Line) -> str:
+    """The id of a session that begins on this connection."""
+    await line.hear(initialize(1))
+    await line.quiet()
+    head = line.wire.written.partition(b"\r\n\r\n")[0].decode()
+    line.wire.written = b""
+    return next(each.split(": ")[1] for each in head.split("\r\n") if "session" in each.lower())
+
+
+def call_in(session: str, id_: int, tool: str, arguments: Mapping[str, object]) -> bytes:
+    named = {"MCP-Protocol-Version": "2025-11-25", "Mcp-Session-Id": session}
+    params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": id_}}
+    message = {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
+    return request(message, named)
+
+
+CALLS: list[tuple[str, dict[str, object]]] = [
+    ("add", {"a": 1, "b": 2}), ("tell", {"times": 2}), ("wait", {}), ("add", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [1, 2])
+async def test_both_ways_say_the_same_in_sessions(count: int) -> None:
     written = []
     for short in (True, False):
         async with served() as app:
             line = Line(app, short=short)
-            await line.hear(initialize(1))
-            await line.quiet()
-            head = line.wire.written.partition(b"\r\n\r\n")[0].decode()
-            session = next(
-                each.split(": ")[1] for each in head.split("\r\n") if "session" in each.lower()
-            )
-            named = {"MCP-Protocol-Version": "2025-11-25", "Mcp-Session-Id": session}
-            line.wire.written = b""
-            for id_, (tool, arguments) in enumerate(
-                [("add", {"a": 1, "b": 2}), ("tell", {"times": 2}), ("wait", {}), ("add", {})] * 2
-            ):
-                params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": id_}}
-                message = {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
-                await line.hear(request(message, named))
+            sessions = [await opened(line) for _ in range(count)]
+            for id_, (tool, arguments) in enumerate(CALLS * 3):
+                await line.hear(call_in(sessions[id_ % 3 % count], id_, tool, arguments))
                 await line.quiet()
             written.append(line.wire.written)
             line.close()
@@ -659,4 +670,237 @@ async def test_both_ways_say_the_same_in_a_session() -> None:
         return [each for each in text.split(b"\n") if not each.startswith((b"id: ", b"content-l"))]
 
     assert plain(written[0]) == plain(written[1])
-    assert written[0].count(b"HTTP/1.1 200 OK") == 8
+    assert written[0].count(b"HTTP/1.1 200 OK") == 12
+
+
+async def test_sessions_that_take_turns_go_the_short_way() -> None:
+    async with served() as app:
+        others = Line(app)
+        sessions = [await opened(others) for _ in range(3)]
+        line = Line(app)
+        for id_ in range(9):
+            await line.hear(call_in(sessions[id_ % 3], id_, "add", {"a": 1, "b": id_}))
+
+        assert line.went_short == 9
+        sums = [body["result"]["structuredContent"]["result"] for body in bodies(line.wire.written)]
+        assert sums == [1 + id_ for id_ in range(9)]
+        line.close()
+        others.close()
+
+
+@pytest.mark.parametrize("other", ["nobody's", "a\rb", "a\0b", "a\x7fb", "a b", "é", "x" * 500, ""])
+async def test_a_session_that_is_none_is_told_the_same_by_both_ways(other: str) -> None:
+    written = []
+    for short in (True, False):
+        async with served() as app:
+            line = Line(app, short=short)
+            session = await opened(line)
+            for id_, each in enumerate([session, other, session, other]):
+                await line.hear(call_in(each, id_, "add", {"a": 1, "b": 2}))
+                await line.quiet()
+            written.append(line.wire.written)
+            line.close()
+
+    assert written[0] == written[1]
+    assert written[0].count(b"HTTP/1.1 200 OK") in (1, 2)
+
+
+async def test_a_service_that_is_another_now_answers_what_is_known() -> None:
+    async with served() as app:
+        line = Line(app)
+        for id_ in range(3):
+            await line.hear(call(id_, "add", a=1, b=2))
+        mounted = app.mounted[0]
+        await app.unmount("/mcp")
+        await line.hear(call(3, "add", a=1, b=2))
+        await line.quiet()
+        assert b"HTTP/1.1 404" in line.wire.written
+
+        app.mount("/mcp", mounted)
+        line.wire.written = b""
+        for id_ in range(20):
+            await line.hear(call(id_, "add", a=1, b=2))
+            await line.quiet()
+        before = line.state.total_requests
+        await line.hear(call(20, "add", a=1, b=2))
+        assert line.state.total_requests == before + 1
+        assert not line.tasks
+        assert line.wire.written.count(b"HTTP/1.1 200 OK") == 21
+        line.close()
+
+
+async def known_to(line: Line) -> str:
+    """A session whose head is known on this connection by now."""
+    session = await opened(line)
+    for id_ in (1, 2):
+        await line.hear(call_in(session, id_, "add", {"a": 1, "b": 2}))
+        await line.quiet()
+    line.wire.written = b""
+    return session
+
+
+async def test_nobody_whose_head_is_known_is_answered_out_of_turn() -> None:
+    async with served() as app:
+        line = Line(app)
+        session = await known_to(line)
+        await line.hear(call_in(session, 3, "wait", {}))
+        await line.hear(call_in(session, 4, "add", {"a": 1, "b": 2}))
+        await line.quiet()
+
+        assert [each["id"] for each in bodies(line.wire.written)] == [3, 4]
+        line.close()
+
+
+async def test_a_request_in_the_body_of_another_is_a_body() -> None:
+    usual = call(1, "add", a=1, b=2)
+    outer = request(usual).removesuffix(usual)
+    written = []
+    for short in (True, False):
+        async with served() as app:
+            line = Line(app, short=short)
+            for data in (usual, usual, usual, outer, usual, usual):
+                await line.hear(data)
+                if data is not outer:
+                    await line.quiet()
+            written.append(line.wire.written)
+            line.close()
+
+    assert written[0] == written[1]
+    refused = ["error" in each for each in bodies(written[0])]
+    assert refused == [False, False, False, True, False]
+
+
+async def test_of_two_requests_that_come_at_once_none_is_known_by_the_head_of_the_other() -> None:
+    one, other = call(1, "add", a=1, b=2), call(2, "echo", text="xyz")  # of the same length
+    async with served() as app:
+        line = Line(app)
+        await line.hear(one)
+        await line.quiet()
+        for data in (one + other, one, other):
+            await line.hear(data)
+
+        answers = bodies(line.wire.written)
+        assert [each["id"] for each in answers] == [1, 1, 2, 1, 2]
+        assert all("result" in each for each in answers)
+        line.close()
+
+
+async def test_what_ends_one_request_and_has_another_is_not_known() -> None:
+    usual = call(1, "add", a=1, b=2)
+    async with served() as app:
+        line = Line(app)
+        await line.hear(usual)
+        await line.quiet()
+        await line.hear(usual[:-5])
+        await line.hear(usual[-5:] + usual)
+        assert line.wire.written.count(b"HTTP/1.1 200 OK") == 3
+        await line.hear(usual[-5:] + usual)
+
+        assert line.wire.written.count(b"HTTP/1.1 200 OK") == 3
+        assert b"HTTP/1.1 400" in line.wire.written
+        line.close()
+
+
+async def test_a_client_that_does_not_read_waits_its_turn_with_a_head_that_is_known() -> None:
+    async with served() as app:
+        line = Line(app)
+        session = await known_to(line)
+        line.protocol.pause_writing()
+        await line.hear(call_in(session, 3, "add", {"a": 1, "b": 2}))
+        assert line.wire.written == b""
+
+        line.protocol.resume_writing()
+        await line.quiet()
+        assert [each["id"] for each in bodies(line.wire.written)] == [3]
+        line.close()
+
+
+async def test_a_head_that_is_known_keeps_the_connection_after_the_long_way() -> None:
+    async with served() as app:
+        line = Line(app)
+        session = await known_to(line)
+        await line.hear(call_in(session, 3, "wait", {}))
+        await line.quiet()
+        assert line.protocol.timeout_keep_alive_task is not None
+        await line.hear(call_in(session, 4, "add", {"a": 1, "b": 2}))
+
+        assert line.protocol.timeout_keep_alive_task is None
+        assert [each["id"] for each in bodies(line.wire.written)] == [3, 4]
+        line.close()
+
+
+def routed(method: str, params: Mapping[str, object]) -> bytes:
+    """Whatever it asks for, its headers say that it calls the tool `add`."""
+    named = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": "add"}
+    params = {**params, "_meta": ENVELOPE}
+    return request({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, named)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("tools/call", {"name": "sub"}, -32020),
+        ("prompts/get", {"name": "add"}, -32020),
+        ("tools/list", {}, -32020),
+        ("prompts/get", {}, -32020),
+        ("tools/call", {}, -32602),
+    ],
+    ids=str,
+)
+async def test_a_head_that_is_known_is_compared_with_each_body(
+    method: str, params: Mapping[str, object], code: int
+) -> None:
+    usual = routed("tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}})
+    async with served() as app:
+        line = Line(app)
+        for data in (usual, usual, usual, routed(method, params), routed(method, params), usual):
+            await line.hear(data)
+            await line.quiet()
+
+        codes = [each.get("error", {}).get("code") for each in bodies(line.wire.written)]
+        assert codes == [None, None, None, code, code, None]
+        line.close()
+
+
+async def test_a_body_that_is_too_long_is_refused_if_its_head_is_known() -> None:
+    server = Server("demo", limits=Limits(message_bytes=400))
+    heard: list[int] = []
+
+    @server.tool
+    async def echo(text: str) -> None:
+        heard.append(len(text))
+
+    async with served(server) as app:
+        line = Line(app)
+        for size in (1, 1, 2, 300):
+            line.wire.written = b""
+            await line.hear(call(1, "echo", text="x" * size))
+            await line.quiet()
+
+        assert line.wire.written.startswith(b"HTTP/1.1 413")
+        assert heard == [1, 1, 2]
+        line.close()
+
+
+async def test_a_session_that_has_ended_is_over_for_a_head_that_is_known() -> None:
+    """Even if the same application has served on another loop meanwhile."""
+    async with served() as app:
+        line, other = Line(app), Line(app)
+        session = await known_to(line)
+
+        async def elsewhere() -> None:
+            there = Line(app)
+            await there.hear(listing(1))
+            await there.quiet()
+            there.close()
+
+        await asyncio.to_thread(asyncio.run, elsewhere())
+        await other.hear(request(b"", {"Mcp-Session-Id": session}, verb="DELETE"))
+        await other.quiet()
+        assert other.wire.written.startswith(b"HTTP/1.1 204")
+        await line.hear(call_in(session, 3, "add", {"a": 1, "b": 2}))
+        await line.quiet()
+
+        assert line.wire.written.startswith(b"HTTP/1.1 404")
+        line.close()
+        other.close()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.asking import OLD
-from tests.http.asgi import App, Event, Exchange, SessionClient
+from tests.http.asgi import App, Event, Exchange, SessionClient, word
 
 from toolhaft import Context, Limits, Server
 from toolhaft.runtime.memory import MemoryStore
@@ -23,8 +23,8 @@ class Steps:
 
     def say(self, *words: str) -> None:
         """Go so many steps; `end` is the last, `hang up` ends the connection."""
-        for word in words:
-            self._queue.put_nowait(word)
+        for each in words:
+            self._queue.put_nowait(each)
 
     async def run(self, ctx: Context) -> str:
         while (word := await self._queue.get()) != "end":
@@ -49,15 +49,6 @@ async def shaken(server: Server, revision: str = "2025-11-25", **options: Any) -
     client = SessionClient(server.asgi(**options))
     await client.shake(revision)
     return client
-
-
-def word(message: Any) -> str:
-    """What a step said, or the result."""
-    if "result" in message:
-        text: str = message["result"]["content"][0]["text"]
-        return text
-    told: str = message["params"]["message"]
-    return told
 
 
 def method(message: Any) -> str:

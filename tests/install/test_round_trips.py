@@ -21,7 +21,7 @@ from toolhaft.cli.installing.steps import Desk
 
 Read = Callable[[str], Any]
 OTHER = {"command": "/bin/other", "args": []}
-thorough = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+thorough = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def toml(text: str) -> Any:
@@ -114,7 +114,7 @@ def at_desk(home: str) -> Desk:
     return Desk(Machine("linux", {}, home, home))
 
 
-@settings(thorough, max_examples=60)
+@settings(thorough, max_examples=40)
 @given(
     st.one_of(
         st.tuples(st.just("jsonc"), jsonc_texts()),

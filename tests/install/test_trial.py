@@ -14,7 +14,7 @@ import yaml
 from mcp import StdioServerParameters
 from tests.install.conftest import SOURCE, House
 
-from toolhaft.cli.installing.trial import launcher
+from toolhaft.cli.installing.trial import NoAnswer, launcher, start
 
 PYTHON_PATH = ("--env", f"PYTHONPATH={SOURCE}")
 Command = tuple[str, list[str], dict[str, str]]
@@ -178,3 +178,12 @@ def test_the_work_is_done_even_if_nobody_reads_what_is_said(house: House, words:
 
     assert (done.returncode, done.stderr) == (0, "")
     assert (house.home / ".config/zed/settings.json").exists() == (len(words) > 1)
+
+
+def test_a_server_that_cannot_even_be_started_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+
+    with pytest.raises(NoAnswer, match=r"it cannot be started: .*nobody"):
+        start([sys.executable, "-c", ""], {}, seconds=10)

@@ -1,6 +1,8 @@
 """Generated configurations: texts as people and programs write them, with comments everywhere."""
 
 import json
+import re
+from itertools import count
 from typing import Any
 
 from hypothesis import strategies as st
@@ -202,7 +204,8 @@ def yaml_texts(draw: st.DrawFn) -> str:
         lines += draw(comments)
         lines += draw(_extensions()) if name == "extensions" else [f"{name}:{draw(_YAML_TOP)}"]
     lines += draw(comments)
-    text = "\n".join(lines)
+    anchors = count()  # PyYAML takes none twice
+    text = re.sub("&x", lambda _: f"&x{next(anchors)}", "\n".join(lines))
     # The end of a block of text is the end of a line; without it, nothing can follow.
     last = text.rpartition("\n")[2]
     in_block = last.startswith(" ") and last.endswith(

@@ -205,3 +205,10 @@ def test_a_proxy_is_not_asked_for_this_machine(
     assert found.returncode == 0, found.stderr
     assert wrong.returncode == 4
     assert "leave out the path" in wrong.stderr
+
+
+def test_a_header_is_written_as_for_every_command(tmp_path: Path) -> None:
+    done = toolhaft("metrics", "127.0.0.1:1", "--header", "Bearer", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "argument --header: a header is written 'Name: value', not 'Bearer'" in done.stderr

@@ -1,15 +1,20 @@
 """A head that is known again says what a parser would find in it."""
 
+from itertools import product
 from typing import Any
 
 import httptools
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolhaft.protocol.head import Head
 from toolhaft.protocol.known import Known, known
 
 REQUEST = b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nX-B: c\r\n\r\n{}"
 FIELDS = [(b"host", b"a"), (b"content-length", b"2"), (b"x-b", b"c")]
+OF_A_SESSION = REQUEST.replace(b"X-B: c", b"X-B: c\r\nMCP-Session-Id: one")
+SESSION = (b"mcp-session-id", b"one")
 
 
 class Parsed:
@@ -35,19 +40,109 @@ class Parsed:
         self.requests += 1
 
 
-def head() -> Known:
-    found = known(REQUEST, b"/mcp", FIELDS)
+def head(data: bytes = REQUEST, *more: tuple[bytes, bytes]) -> Known:
+    found = known(data, Head([*FIELDS, *more]))
     assert found is not None
     return found
 
 
+def pairs(found: tuple[Head, bytes] | None) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    assert found is not None
+    return list(found[0].raw.items()), found[1]
+
+
 def test_another_body_has_another_length() -> None:
     data = REQUEST.replace(b": 2\r", b": 11\r").replace(b"{}", b'{"a": "bc"}')
+    known_again = head()
 
-    assert head().request(data) == (b"11", b'{"a": "bc"}')
-    assert head().with_length(b"11") == (
-        (b"host", b"a"), (b"content-length", b"11"), (b"x-b", b"c"),
-    )  # fmt: skip
+    for _ in range(2):  # the second one has the length of the one before
+        assert pairs(known_again.request(data)) == (
+            [(b"host", b"a"), (b"content-length", b"11"), (b"x-b", b"c")],
+            b'{"a": "bc"}',
+        )
+        assert pairs(known_again.request(REQUEST)) == (FIELDS, b"{}")
+
+
+def test_the_same_body_is_of_another_session() -> None:
+    known_again = head(OF_A_SESSION, SESSION)
+
+    for session in (b"two", b"two", b"one", b"a-longer-one"):
+        data = OF_A_SESSION.replace(b"one", session)
+        found = known_again.request(data)
+        assert found is not None
+        assert (found[0].session, found[1]) == (session, b"{}")
+        assert found[0]["mcp-session-id"] == session.decode()
+
+
+def test_a_session_that_nobody_looks_up_is_not_known() -> None:
+    version = (b"mcp-protocol-version", b"2026-07-28")
+    data = OF_A_SESSION.replace(b"X-B", b"MCP-Protocol-Version: 2026-07-28\r\nX-B")
+    known_again = head(data, version, SESSION)
+
+    assert known_again.request(data.replace(b"one", b"t\rw")) is None
+    assert known_again.request(data) is not None
+
+
+def test_a_head_with_a_session_is_not_known_without_it() -> None:
+    others = [
+        OF_A_SESSION.replace(b"one", b"x" * 200),
+        OF_A_SESSION.replace(b"MCP-Session-Id: one\r\n", b""),
+        OF_A_SESSION.replace(b"one", b"two\r\nX-C: d"),
+        OF_A_SESSION.replace(b": 2\r", b": x\r"),
+        OF_A_SESSION[:-8],
+    ]
+
+    assert [head(OF_A_SESSION, SESSION).request(other) for other in others] == [None] * len(others)
+    assert head().request(OF_A_SESSION) is None
+
+
+def test_what_stands_between_the_length_and_the_session_is_compared() -> None:
+    longer = OF_A_SESSION.replace(b": 2\r", b": 3\r") + b" "
+    known_again = head(OF_A_SESSION, SESSION)
+
+    assert known_again.request(longer.replace(b"X-B: c", b"X-B: d")) is None
+    assert known_again.request(longer.replace(b"X-B: c", b"X-B: c\r\nX-C: d")) is None
+    assert known_again.request(longer) is not None
+
+
+FIRST = REQUEST.replace(b"Host: a", b"Mcp-Session-Id: one\r\nHost: a")
+
+
+@pytest.mark.parametrize(
+    ("data", "fields"),
+    [(OF_A_SESSION, [*FIELDS, SESSION]), (FIRST, [SESSION, *FIELDS])],
+    ids=["length first", "session first"],
+)
+def test_another_session_has_the_length_that_it_tells(
+    data: bytes, fields: list[tuple[bytes, bytes]]
+) -> None:
+    bodies = [data]  # and others, one of whose lengths is longer itself
+    bodies += [data.replace(b": 2\r", b": %d\r" % size) + b" " * (size - 2) for size in (3, 10)]
+    known_again = known(data, Head(fields))
+    assert known_again is not None
+
+    for last, other in product(bodies, bodies):
+        turned = other.replace(b"one", b"two")
+        assert known_again.request(last) is not None
+        # What counts is what its own head says, not how long the one before was.
+        for size in (-8, -7, -1, 1, 7, 8):
+            cut = turned[:size] if size < 0 else turned + b" " * size
+            assert known_again.request(cut) is None
+        found = known_again.request(turned)
+        assert found is not None
+        assert (found[0].session, found[0].length) == (b"two", len(found[1]))
+
+
+def test_places_move_with_the_length() -> None:
+    """The session stands behind it, and is found there without a look at the length."""
+    longer = OF_A_SESSION.replace(b": 2\r", b": 10\r") + b" " * 8
+    known_again = head(OF_A_SESSION, SESSION)
+    assert known_again.request(longer) is not None
+
+    found = known_again.request(longer.replace(b"one", b"cue"))
+
+    assert found is not None
+    assert found[0].session == b"cue"
 
 
 def test_what_differs_in_anything_else_is_not_known() -> None:
@@ -77,47 +172,52 @@ def test_some_heads_are_not_remembered() -> None:
     long = REQUEST.replace(b"X-B: c", b"X-B: " + b"c" * 2000)
     chunked = REQUEST.replace(b"Content-Length: 2", b"Transfer-Encoding: chunked")
     length = (b"content-length", b"2")
+    strange = OF_A_SESSION.replace(b"one", b"o ne")
 
-    assert known(twice, b"/mcp", [(b"host", b"a"), length, length]) is None
-    assert known(long, b"/mcp", FIELDS) is None
-    assert known(chunked, b"/mcp", [(b"host", b"a"), (b"transfer-encoding", b"chunked")]) is None
+    assert known(twice, Head([(b"host", b"a"), length, length])) is None
+    assert known(long, Head(FIELDS)) is None
+    assert known(chunked, Head([(b"host", b"a"), (b"transfer-encoding", b"chunked")])) is None
+    assert known(OF_A_SESSION, Head([*FIELDS, SESSION, SESSION])) is None
+    assert known(strange, Head([*FIELDS, (b"mcp-session-id", b"o ne")])) is None
 
 
 NAMES = st.sampled_from(
     ["Host", "Accept", "X-Y", "x-content-length", "Mcp-Name", "Content-lengths"]
 )
 VALUES = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=12)
+SESSIONS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)
 SPELLINGS = st.sampled_from(["Content-Length: ", "content-length:", "CONTENT-LENGTH: \t"])
 
 
 @given(
-    st.lists(st.tuples(NAMES, VALUES), max_size=4),
-    st.lists(st.tuples(NAMES, VALUES), max_size=4),
+    st.lists(st.tuples(NAMES, VALUES), max_size=4, unique_by=lambda pair: pair[0].lower()),
+    st.sampled_from([[], ["Mcp-Session-Id: {}"], ["mcp-session-id:{}"]]),
+    st.integers(0, 5),
     SPELLINGS,
-    st.binary(max_size=30),
-    st.binary(max_size=120),
+    st.lists(st.tuples(st.binary(max_size=120), SESSIONS), min_size=2, max_size=5),
     st.binary(max_size=4),
 )
 def test_it_says_what_a_parser_finds(
-    first: list[tuple[str, str]],
-    last: list[tuple[str, str]],
+    others: list[tuple[str, str]],
+    sessions: list[str],
+    place: int,
     spelling: str,
-    body: bytes,
-    another: bytes,
+    requests: list[tuple[bytes, str]],
     rest: bytes,
 ) -> None:
-    def request(body: bytes) -> bytes:
-        lines = ["POST /mcp HTTP/1.1", *(f"{name}: {value}" for name, value in first)]
-        lines += [f"{spelling}{len(body)}", *(f"{name}: {value}" for name, value in last)]
-        return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+    def request(body: bytes, session: str) -> bytes:
+        lines = [f"{name}: {value}" for name, value in others]
+        lines[place:place] = [f"{spelling}{len(body)}"]
+        lines[place // 2 : place // 2] = [line.format(session) for line in sessions]
+        return "\r\n".join(["POST /mcp HTTP/1.1", *lines]).encode() + b"\r\n\r\n" + body
 
-    before = Parsed(request(body))
-    found = known(request(body), before.url, before.fields)
+    first = request(*requests[0])
+    found = known(first, Head(Parsed(first).fields))
     assert found is not None
-    after = Parsed(request(another))
 
-    assert after.requests == 1
-    again = found.request(request(another))
-    assert again is not None
-    assert (found.with_length(again[0]), again[1]) == (tuple(after.fields), after.body)
-    assert found.request(request(another) + b"x" + rest) is None
+    for body, session in requests:
+        data = request(body, session)
+        parsed = Parsed(data)
+        assert parsed.requests == 1
+        assert pairs(found.request(data)) == (parsed.fields, parsed.body)
+        assert found.request(data + b"x" + rest) is None

@@ -1,13 +1,13 @@
 """Clients of both eras, in this process and of processes of their own."""
 
 import signal
-import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from tests.asking import NEW, OLD
 from tests.http_process.web import Site, by_command
+from tests.warm import OURS, warm
 
 from toolhaft import Server
 from toolhaft.testing import Client, Heard
@@ -32,7 +32,7 @@ CLIENTS: dict[str, Connect] = {
 @asynccontextmanager
 async def over_stdio(file: Path, revision: str) -> AsyncGenerator[Client]:
     """A client of a file that is run as a script. It has to end well, and to be silent."""
-    async with Client.stdio([sys.executable, file], revision=revision) as client:
+    async with Client.stdio(warm(OURS, str(file)), revision=revision) as client:
         yield client
     assert (client.exit_status, client.stderr) == (0, "")
 

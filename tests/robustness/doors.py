@@ -96,7 +96,7 @@ class Door(ABC):
 
     @abstractmethod
     def say(self, payload: bytes) -> list[dict[str, Any]]:
-        """Send bytes as a message, and gather the answers."""
+        """Send bytes as a message, and gather the answers. There is at least one."""
 
     @abstractmethod
     def burst(self, messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -156,13 +156,14 @@ class Stdio(Door):
     def say(self, payload: bytes) -> list[dict[str, Any]]:
         self.process.messages()  # of others, before
         self.process.write(payload + b"\n")
-        said: list[dict[str, Any]] = []
-        # Twice: while a long message is looked at, somebody else may answer what comes behind it.
-        for _ in range(2):
-            id_ = next(self._ids)
-            self.process.write(process.line(request(id_, "ping")))
-            self.process.answer(id_)
-            said += self.process.messages()
+        [first] = self.process.answers(1)
+        while "method" in first:
+            [first] = self.process.answers(1)
+        # One answer may take longer than one to a message behind it, so we wait for that first.
+        id_ = next(self._ids)
+        self.process.write(process.line(request(id_, "ping")))
+        self.process.answer(id_)
+        said = [first, *self.process.messages()]
         return [each for each in said if "method" not in each]
 
     def burst(self, messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

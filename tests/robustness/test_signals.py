@@ -5,10 +5,13 @@ Signals while calls run, the loop is blocked or streams are open are tried in
 """
 
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from tests.http_process.web import Site, by_command, write
@@ -167,3 +170,19 @@ def test_whoever_comes_next_is_served(opens: Opens, number: signal.Signals) -> N
     first.ends_after(number)
 
     opens("").works()
+
+
+IN_THE_BACKGROUND = """
+import os, signal, time
+from tests.conftest import pytest_configure
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+pytest_configure()
+os.kill(os.getpid(), signal.SIGINT)
+time.sleep(30)
+"""
+
+
+def test_these_tests_hold_where_interrupts_were_ignored_at_the_start() -> None:
+    ended = subprocess.run([sys.executable, "-c", IN_THE_BACKGROUND], check=False, stderr=PIPE)
+
+    assert ended.returncode == -signal.SIGINT

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.runtime.process import Process, command_for, write_server
+from tests.warm import OURS, warm
 
 from toolhaft.testing import SyncClient
 
@@ -34,7 +35,8 @@ def served(tmp_path: Path) -> Served:
     """A client of a server that is started from its source when the client is opened."""
 
     def make(source: str, how: str = "run", *, revision: str = "2025-11-25") -> SyncClient:
-        command = command_for(write_server(tmp_path, source), how)
+        _, *words = command_for(write_server(tmp_path, source), how)
+        command = warm(OURS, *words)
         return SyncClient.stdio(command, cwd=tmp_path, revision=revision)
 
     return make

@@ -153,3 +153,16 @@ def make(log: Log | None = None) -> Server:  # noqa: C901 - one function for eac
         return f"Be {mood}."
 
     return server
+
+
+def add_memory(server: Server) -> None:
+    """Tools that keep something in the session of a client, if it has one."""
+
+    @server.tool
+    async def remember(value: str, ctx: Context) -> None:
+        assert ctx.session is not None
+        ctx.session["value"] = value
+
+    @server.tool
+    async def recall(ctx: Context) -> str:
+        return "no session" if ctx.session is None else ctx.session.get("value", "nothing")

@@ -133,3 +133,10 @@ async def test_what_differs_between_eras_fails_the_test() -> None:
         await assert_same_in_every_era(server, lambda client: client.call("era"))
     with pytest.raises(Differs, match=r"-32002.*\n.*-32602"):
         await assert_same_in_every_era(make(), lambda client: client.read("notes://gone"))
+
+
+def test_requests_of_a_revision_that_nobody_knows_are_refused() -> None:
+    with pytest.raises(ValueError, match="no such revision: '2020'; there are 2026-07-28, "):
+        requests.of("2020")
+    with pytest.raises(ValueError, match="no such revision: '2020'; there are 2026-07-28, "):
+        requests.initialize("2020")

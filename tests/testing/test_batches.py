@@ -139,7 +139,9 @@ async def test_errors_without_an_id_may_come_one_by_one_as_well(first: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("revision", "parts"), [(BATCHES, []), ("2025-11-25", [1])], ids=["readable", "no batches"]
+    ("revision", "parts"),
+    [(BATCHES, []), (BATCHES, [1]), (BATCHES, [1, 2]), ("2025-11-25", [1])],
+    ids=["readable", "one is not", "two are not", "no batches"],
 )
 async def test_one_error_without_an_id_may_be_for_all(revision: str, parts: list[Any]) -> None:
     error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no batches"}}
@@ -155,6 +157,14 @@ async def test_one_error_without_an_id_may_be_for_all(revision: str, parts: list
         Client.http(url, revision=revision) as client,
     ):
         assert await client.raw([requests.ping(), *parts]) == error
+
+
+@every_way
+async def test_a_batch_with_parts_that_cannot_be_read_may_be_refused_as_a_whole(way: Any) -> None:
+    async with way() as client:
+        refused = await client.raw([requests.ping(), *[1] * 1000])
+
+    assert refused["error"]["message"] == "a batch holds at most 1000 messages"
 
 
 async def test_a_response_that_is_missing_is_waited_for() -> None:

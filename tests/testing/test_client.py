@@ -657,6 +657,8 @@ def test_a_plain_function_answers_questions(server: Server, revision: str) -> No
 def test_a_plain_client_is_used_in_a_block(server: Server) -> None:
     client = SyncClient(server)
     with pytest.raises(RuntimeError, match="not open; use it in: with SyncClient"):
+        _ = client.revision
+    with pytest.raises(RuntimeError, match="not open; use it in: with SyncClient"):
         client.list_tools()
     with client, pytest.raises(RuntimeError, match="open already"):
         client.__enter__()

@@ -557,3 +557,13 @@ def test_definitions_that_lead_to_themselves_are_compared() -> None:
 
     changed = told(schema(name={"type": "string"}), schema())
     assert (True, "tool t, argument first.name: is gone") in changed
+
+
+def test_what_is_no_server_has_no_contract(tmp_path: Path) -> None:
+    wrong: Any = "server.py"
+
+    with pytest.raises(
+        TypeError, match="a contract is of a Server, or what contract_of gave, not "
+    ):
+        assert_contract(wrong, tmp_path / "wrong.lock")
+    assert not (tmp_path / "wrong.lock").exists()

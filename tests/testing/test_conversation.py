@@ -278,3 +278,84 @@ def test_a_plain_test_that_fails_while_it_listens_fails_for_its_own_reason() -> 
         raise ZeroDivisionError
     sent = [each["method"] for each in client.wire.sent]
     assert "resources/unsubscribe" not in sent
+
+
+# What the protocol does not allow
+
+STRANGE: dict[str, Json] = {
+    "params that are a list": {"method": "notifications/progress", "params": [2]},
+    "params that are a text": {"method": "notifications/message", "params": "x"},
+    "a method that is a number": {"method": 5},
+    "a request that is none": {"id": 7, "method": "ping", "params": [1]},
+}
+
+
+@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE.keys())
+async def test_what_a_stranger_tells_does_not_break_a_call(strange: Json) -> None:
+    def answer(message: Json) -> list[Any]:
+        if message.get("method") == "tools/call":
+            return [{"jsonrpc": "2.0", **strange}, result(message, content=[])]
+        return opened(message)
+
+    talk = talking(answer)
+    await talk.begin()
+    found = await talk.request("tools/call", {"name": "x"}, progress=lambda *_: None)
+    await talk.end()
+
+    assert found == {"content": []}
+
+
+async def test_progress_that_is_none_is_told() -> None:
+    def answer(message: Json) -> list[Any]:
+        if message.get("method") == "tools/call":
+            params = {"progressToken": message["params"]["_meta"]["progressToken"]}
+            return [{"jsonrpc": "2.0", "method": "notifications/progress", "params": params}]
+        return opened(message)
+
+    talk = talking(answer)
+    await talk.begin()
+    with pytest.raises(BadAnswer, match="progress without `progress`"):
+        await talk.request("tools/call", {"name": "x"}, progress=lambda *_: None)
+    await talk.end()
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"supportedVersions": 5, "capabilities": {}},
+        {"supportedVersions": ["2026-07-28", 5], "capabilities": {}, "_meta": None},
+        {"supportedVersions": ["2026-07-28"], "capabilities": [], "_meta": []},
+    ],
+    ids=["no versions", "no text", "no capabilities"],
+)
+async def test_a_stranger_may_say_anything_of_itself(members: Json) -> None:
+    def answer(message: Json) -> list[Any]:
+        if message["method"] == "server/discover":
+            return [result(message, **members)]
+        return opened(message) if "id" in message else []
+
+    info = {"name": "test", "version": "1"}
+    talk = Conversation(Scripted(answer), revision=None, info=info, timeout=5, level="info")
+    await talk.begin()
+    await talk.end()
+
+    assert talk.capabilities == {}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [[], 5, {"a": None}, {"a": {}}, {"a": {"method": 5}}],
+    ids=["a list", "a number", "null", "no method", "no text"],
+)
+async def test_questions_that_are_none_are_told(asked: Any) -> None:
+    def answer(message: Json) -> list[Any]:
+        if message["method"] == "server/discover":
+            return [result(message, supportedVersions=["2026-07-28"], capabilities={})]
+        return [result(message, resultType="input_required", inputRequests=asked)]
+
+    info = {"name": "test", "version": "1"}
+    talk = Conversation(Scripted(answer), revision="2026-07-28", info=info, timeout=5)
+    await talk.begin()
+    with pytest.raises(BadAnswer, match=r"inputRequests|still asks"):
+        await talk.request("tools/call", {"name": "x"})
+    await talk.end()

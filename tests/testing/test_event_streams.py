@@ -109,11 +109,8 @@ async def test_a_session_need_not_have_a_stream_of_its_own(status: str) -> None:
     assert "GET" in verbs
 
 
-async def test_a_server_is_not_asked_again_at_once_whatever_it_says(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(http, "_SOONEST", 60)
-    asked: list[str] = []
+def ended_early(asked: list[str]) -> Answer:
+    """Streams that end before there is an answer in them; each is noted."""
 
     async def answer(verb: str, message: Json, writer: asyncio.StreamWriter) -> None:
         if verb == "GET" or message.get("method") == "tools/call":
@@ -122,8 +119,16 @@ async def test_a_server_is_not_asked_again_at_once_whatever_it_says(
         else:
             session(writer, verb, message)
 
+    return answer
+
+
+async def test_a_server_is_not_asked_again_at_once_whatever_it_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "_SOONEST", 60)
+    asked: list[str] = []
     async with (
-        answering(answer) as url,
+        answering(ended_early(asked)) as url,
         Client.http(url, revision="2025-11-25", timeout=5) as client,
     ):
         with pytest.raises(NoAnswer):
@@ -134,15 +139,8 @@ async def test_a_server_is_not_asked_again_at_once_whatever_it_says(
 
 async def test_a_request_that_is_given_up_is_not_asked_for_again() -> None:
     """A stream that ends before its answer is taken up again only while somebody waits."""
-
-    async def answer(verb: str, message: Json, writer: asyncio.StreamWriter) -> None:
-        if verb == "GET" or message.get("method") == "tools/call":
-            writer.write(HEAD + b"retry: 0\nid: 1\ndata:\n\n")
-        else:
-            session(writer, verb, message)
-
     async with (
-        answering(answer) as url,
+        answering(ended_early([])) as url,
         Client.http(url, revision="2025-11-25", timeout=5) as client,
     ):
         with pytest.raises(NoAnswer):

@@ -217,7 +217,7 @@ def test_no_value_that_fitted_is_refused_by_what_is_called_compatible(
     must_hold(*pair)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pair=neighbours())
 def test_the_same_of_schemas_that_differ_a_little(pair: tuple[Json, Json]) -> None:
     must_hold(*pair)
@@ -263,7 +263,7 @@ def _closed_below(keyword: str, value: Json) -> Json:
     return closed(value)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(schema=ROOTS)
 def test_a_schema_is_compatible_with_itself(schema: Json) -> None:
     copy = json.loads(json.dumps(schema))
@@ -272,7 +272,7 @@ def test_a_schema_is_compatible_with_itself(schema: Json) -> None:
     assert narrowings(schema, {**copy, "description": "other words"}) == []
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(schema=ROOTS)
 def test_anything_is_compatible_with_no_schema_at_all(schema: Json) -> None:
     assert [each for each in narrowings(schema, {}) if each.keyword != "properties"] == []

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.warm import warm
 
 pytest_plugins = ["pytester"]
 
@@ -85,6 +86,9 @@ SET_UPS = {
     "pytest-asyncio, strict": ([*ASYNCIO, "-o", "asyncio_mode=strict"], "@pytest.mark.asyncio"),
     "anyio": (["-p", "anyio.pytest_plugin"], "@pytest.mark.anyio"),
 }
+PLUGIN = ["-p", "no:cacheprovider", "-p", "pytest_toolhaft"]
+# Not the plugin: pytest has to be the first to import it.
+PACKAGES = "_pytest.config.argparsing _pytest.assertion.rewrite _pytest.terminal toolhaft.testing"
 BACKEND = """
     @pytest.fixture
     def anyio_backend():
@@ -96,8 +100,7 @@ def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     """Run the tests in a process of its own, with the plugins that were asked for and no others."""
     # Neither the plugins of this environment nor its settings.
     pytester.makeini("[pytest]\naddopts = --strict-markers\nfilterwarnings = error\n")
-    command = ["-p", "no:cacheprovider", "-p", "pytest_toolhaft", *options]
-    return pytester.runpytest_subprocess(*command, timeout=100)
+    return pytester.run(*warm(PACKAGES, "-m", "pytest"), *PLUGIN, *options, timeout=100)
 
 
 @pytest.fixture(autouse=True)
@@ -354,7 +357,7 @@ def test_other_suites_do_not_load_the_package(pytester: pytest.Pytester) -> None
         """
     )
 
-    run(pytester).assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*PLUGIN, timeout=100).assert_outcomes(passed=1)
 
 
 def test_the_plugin_is_found_by_pytest() -> None:

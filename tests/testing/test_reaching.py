@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.testing.offering import add_memory
 
-from toolhaft import Context, McpError, Server
+from toolhaft import McpError, Server
 from toolhaft.client.asgi import Application
 from toolhaft.runtime.memory import MemoryStore
 from toolhaft.testing import Client, ServerGone, SyncClient
@@ -24,15 +25,7 @@ every_era = pytest.mark.parametrize("revision", [OLD, NEW])
 def make(store: MemoryStore | None = None) -> Server:
     server = Server("kept", version="1", store=store)
 
-    @server.tool
-    async def remember(value: str, ctx: Context) -> None:
-        assert ctx.session is not None
-        ctx.session["value"] = value
-
-    @server.tool
-    async def recall(ctx: Context) -> str:
-        return "no session" if ctx.session is None else ctx.session.get("value", "nothing")
-
+    add_memory(server)
     return server
 
 

@@ -142,3 +142,24 @@ async def test_a_transcript_may_do_something_to_the_server(tmp_path: Path) -> No
     await replay(path, server, directives={"remove": server.remove_tool})
     with pytest.raises(BadTranscript, match="nobody knows how to 'remove'; known are leave"):
         await replay(path, make())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("> {", r"bad.txt:2: not JSON: Expecting"),
+        ('> {}\n< {"a"', r"bad.txt:3: not JSON: Expecting"),
+        ("@ can {\n> {}", r"bad.txt:2: not JSON: Expecting"),
+        ("@ revision 2020\n> {}", r"bad.txt:2: no such revision: '2020'; there are .*handshake"),
+        ('> {"a": "$state"}', r"bad.txt:2: nothing was captured as \$state"),
+    ],
+    ids=["sent", "expected", "option", "revision", "capture"],
+)
+async def test_what_cannot_be_read_is_told_by_its_line(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_text(f"# Bad.\n{text}\n")
+
+    with pytest.raises(BadTranscript, match=words):
+        await replay(path, make())

@@ -1,9 +1,9 @@
 """One suite for one shop, whoever serves it: toolhaft, `mcp` or `fastmcp`, over stdio."""
 
-import sys
 from pathlib import Path
 
 import pytest
+from tests.warm import OURS, THEIRS, warm
 
 from toolhaft import McpError
 from toolhaft.testing import Client, ToolFailed, assert_resource
@@ -19,7 +19,7 @@ every_revision = pytest.mark.parametrize("revision", [None, *REVISIONS])
 
 
 def opened(shop: str, revision: str | None, **options: object) -> Client:
-    command = [sys.executable, SHOPS / f"{shop}.py"]
+    command = warm(OURS if shop == "ours" else THEIRS, str(SHOPS / f"{shop}.py"))
     return Client.stdio(command, revision=revision, timeout=50, **options)  # type: ignore[arg-type]
 
 

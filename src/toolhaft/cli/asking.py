@@ -181,10 +181,12 @@ class Answers:
 def _read(text: str) -> _Whole | Word:
     if text in _ACTIONS:
         return _Whole(text, {})
-    if text == "-":
-        raise BadArgument("--answer takes NAME=VALUE, a JSON object, accept, decline or cancel")
+    is_object = text.lstrip().startswith("{")
+    if "=" not in text and not is_object:
+        known = "NAME=VALUE, a JSON object, accept, decline or cancel"
+        raise BadArgument(f"{text!r} is no answer; --answer takes {known}")
     words = split([text], bytes)
-    if text.lstrip().startswith("{"):
+    if is_object:
         return _Whole("accept", {word.name: word.value for word in words})
     return words[0]
 

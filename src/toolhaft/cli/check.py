@@ -83,8 +83,8 @@ def rendered(target: str, shown: list[Finding], level: str) -> str:
         groups.setdefault((each.level, each.what, each.advice), []).append(each.where)
     lines: list[str] = []
     for (badness, what, advice), places in groups.items():
-        where = f"{places[0]}: " if len(places) == 1 else ""
-        lines += _wrapped(f"{badness}: {where}{what}")
+        where = places[0] if len(places) == 1 else f"{len(places)} places"
+        lines += _wrapped(f"{badness}: {where}: {what}")
         lines += _wrapped(f"-> {advice}", indent="    ") if advice else []
         lines += [f"    {place}" for place in places if len(places) > 1]
     numbers = counted(shown)

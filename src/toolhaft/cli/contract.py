@@ -1,12 +1,12 @@
 """`toolhaft contract TARGET FILE`: what has changed since the file was written, and for whom."""
 
 import argparse
-import os
 from pathlib import Path
 
-from ..testing.contract import report, write_contract
+from ..testing.contract import is_set, report, write_contract
 from ..testing.differences import Difference, differences
 from ..testing.snapshot import BadContract, Json, listed, read
+from .outputs import cannot_write
 from .rendering import as_json
 from .visit import WRONG_COMMAND, Visit, conduct, failed
 
@@ -29,7 +29,7 @@ def _compared(visit: Visit, options: argparse.Namespace, file: Path, now: Json) 
         if options.check:
             missing = f"there is no file {options.file!r}; write it with --update"
             return failed(WRONG_COMMAND, missing)
-        if _in_pipeline():
+        if is_set("CI"):  # where a file is lost, and a misspelled one would never fail
             return failed(
                 WRONG_COMMAND,
                 f"there is no file {options.file!r}, and none is written where CI is set; write it "
@@ -47,17 +47,12 @@ def _compared(visit: Visit, options: argparse.Namespace, file: Path, now: Json) 
 
 
 def _write(visit: Visit, options: argparse.Namespace, file: Path, now: Json) -> int:
-    if not file.parent.is_dir():
-        reason = f"there is no folder {str(file.parent)!r}; make it first"
-        return failed(WRONG_COMMAND, f"cannot write {options.file!r}: {reason}")
-    write_contract(file, now)
+    try:
+        write_contract(file, now)
+    except OSError as error:
+        return failed(WRONG_COMMAND, cannot_write(options.file, error))
     visit.write("[]\n" if options.json else f"wrote {options.file}\n")
     return 0
-
-
-def _in_pipeline() -> bool:
-    """A file that is written there is lost, and a misspelled one would never fail."""
-    return os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
 
 
 def _told(options: argparse.Namespace, found: list[Difference]) -> str:

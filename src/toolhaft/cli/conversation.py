@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
+from ..client.channel import Hear
 from ..client.conversation import Conversation as Talk
-from ..client.conversation import Hear
 from ..client.failures import BadAnswer
 from ..client.shapes import as_list
 from ..client.transport import Transport

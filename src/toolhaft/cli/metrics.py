@@ -50,7 +50,7 @@ class NoMetrics(Exception):
 def execute(options: argparse.Namespace) -> int:
     """Print the metrics."""
     try:
-        text = text_of(options.where, _headers(options.header))
+        text = text_of(options.where, dict(options.header))
         if options.text:
             sys.stdout.write(text)
             return 0
@@ -114,16 +114,6 @@ def _url(where: str) -> str:
     scheme, _, rest = url.partition("://")
     host, _, path = rest.partition("/")
     return url if path else f"{scheme}://{host}/metrics"
-
-
-def _headers(given: list[str]) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for each in given:
-        name, colon, value = each.partition(":")
-        if not colon or not name.strip():
-            raise ValueError(f"--header {each!r}: say it as in --header 'Authorization: Bearer …'")
-        headers[name.strip()] = value.strip()
-    return headers
 
 
 def _fetched(url: str, headers: dict[str, str]) -> str:
@@ -225,7 +215,7 @@ def _measured(fields: dict[str, Any]) -> Measured:
 
 def _as_tables(pages: list[Page]) -> str:
     if not pages:
-        return "nothing was called yet\n"
+        return "nothing was called yet; of several workers, the one that answered says so\n"
     return "\n".join(
         f"{', '.join(f'{name} {value}' for name, value in page.labels.items())}\n\n"
         f"{table(page.measured, page.notices)}"

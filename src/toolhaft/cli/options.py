@@ -41,7 +41,11 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="add every message to this file, as JSON lines (default: the file that TOOLHAFT_LOG "
         "names, if it is set)",
     )
-    http = parser.add_argument_group("over HTTP")
+    _over_http(parser.add_argument_group("over HTTP"))
+
+
+def _over_http(http: Any) -> None:
+    """What is said of a service over HTTP, in its group of the help."""
     http.add_argument(
         "--http", metavar="HOST:PORT", help="serve any number of clients over HTTP, at this address"
     )
@@ -274,13 +278,7 @@ def _metrics(parser: argparse.ArgumentParser) -> None:
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print the numbers as JSON")
     shape.add_argument("--text", action="store_true", help="print what Prometheus reads")
-    parser.add_argument(
-        "--header",
-        metavar="NAME:VALUE",
-        action="append",
-        default=[],
-        help="send this header, as a guard may ask for",
-    )
+    _headers(parser, "send this header, as a guard may ask for; once for each")
 
 
 def _words(parser: argparse.ArgumentParser, help_: str) -> None:
@@ -319,14 +317,12 @@ def _answers(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _headers(parser: argparse.ArgumentParser) -> None:
+def _headers(
+    parser: argparse.ArgumentParser,
+    help_: str = "send this header to a server at a URL; once for each",
+) -> None:
     parser.add_argument(
-        "--header",
-        metavar="NAME:VALUE",
-        action="append",
-        default=[],
-        type=header,
-        help="send this header to a server at a URL; once for each",
+        "--header", metavar="NAME:VALUE", action="append", default=[], type=header, help=help_
     )
 
 

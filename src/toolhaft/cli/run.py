@@ -8,6 +8,7 @@ from ..listener import Listener
 from ..protocol.ports import Traffic
 from ..runtime import descriptors
 from ..server import Server
+from .outputs import cannot_write
 from .target import BadTarget, load_any
 
 
@@ -48,12 +49,7 @@ def _traffic(path: str, option: str) -> Traffic:
     try:
         log.open()
     except OSError as error:
-        folder = os.path.dirname(path) or os.curdir
-        if not os.path.isdir(folder):
-            reason = f"there is no folder {folder!r}; make it first"
-        else:
-            reason = error.strerror or str(error)
-        raise BadTarget(f"{option}: cannot write {path!r}: {reason}") from error
+        raise BadTarget(f"{option}: {cannot_write(path, error)}") from error
     return log
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any, TypeAlias, cast
 
+from ..schema.explicit import resolve
+
 Schema: TypeAlias = dict[str, Any]
 
 TYPES = frozenset({"string", "integer", "number", "boolean", "null", "array", "object"})
@@ -16,23 +18,30 @@ _TYPE_OF = {
 }
 
 
+# Servers may be of any make: a choice within a choice may lead back to itself.
+_DEEPEST = 16
+
+
 def resolved(schema: Schema, root: Schema) -> Schema:
-    """The schema that a `$ref` inside of the same document leads to."""
+    """The schema that a `$ref` inside of the same document leads to; one that says nothing, if it
+    leads nowhere."""
     reference = schema.get("$ref")
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return schema
-    found: Any = root
-    for key in reference[2:].split("/"):
-        found = found.get(key.replace("~1", "/").replace("~0", "~"), {})
-    return cast(Schema, found)
+    try:
+        found = resolve(root, reference)
+    except (LookupError, TypeError, ValueError):
+        return {}
+    return cast(Schema, found) if isinstance(found, dict) else {}
 
 
-def types_of(schema: Schema, root: Schema) -> frozenset[str]:
+def types_of(schema: Schema, root: Schema, *, levels: int = _DEEPEST) -> frozenset[str]:
     """The types that a value may have; all of them, if the schema does not say."""
     schema = resolved(schema, root)
-    choices = choices_of(schema)
+    choices = choices_of(schema) if levels else []
     if choices:
-        return frozenset[str]().union(*(types_of(choice, root) for choice in choices))
+        each = (types_of(choice, root, levels=levels - 1) for choice in choices)
+        return frozenset[str]().union(*each)
     if "type" in schema:
         named: str | list[str] = schema["type"]
         return frozenset([named] if isinstance(named, str) else named)

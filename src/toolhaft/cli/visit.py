@@ -23,6 +23,7 @@ from ..runtime.stderr import drain, log_to_stderr
 from .arguments import BadArgument
 from .asking import Answers, CannotAnswer, hint
 from .conversation import Conversation, conversation
+from .outputs import cannot_write
 from .places import Place, place_of, told
 from .rendering import notice
 from .target import BadTarget
@@ -55,10 +56,17 @@ class Visit:
             return file.read()
 
     def write(self, data: str | bytes, path: str | None = None) -> None:
-        """Write to a file or, without one, to the real stdout."""
+        """Write to a file or, without one, to the real stdout.
+
+        Raises:
+            BadArgument: the file cannot be written.
+        """
         data = data.encode() if isinstance(data, str) else data
         if path is not None:
-            Path(path).write_bytes(data)
+            try:
+                Path(path).write_bytes(data)
+            except OSError as error:
+                raise BadArgument(cannot_write(path, error)) from None
             return
         with open(self._wires.output, "wb", closefd=False) as file:
             file.write(data)

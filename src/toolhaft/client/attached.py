@@ -11,7 +11,7 @@ from typing import Any
 from toolhaft_bridge.places import NotAttached, Refused, ask, attached_now, connect, paths_of
 
 from .failures import ServerGone
-from .transport import Hear, Lost
+from .transport import Hear, Lines, Lost, OneStream
 
 _PATIENCE = 5.0
 
@@ -21,15 +21,13 @@ def is_attached(name: str) -> bool:
     return sys.platform != "win32" and bool(paths_of(name))
 
 
-class Attached:
+class Attached(OneStream):
     """One client of an attached process, without a bridge between."""
-
-    said = ""
 
     def __init__(self, name: str | os.PathLike[str]) -> None:
         # A name has no slash in it, and the path of a socket has one.
         self._name = os.fspath(name)
-        self._lines: _Lines | None = None
+        self._pipe: _Pipe | None = None
 
     async def open(self, hear: Hear, lost: Lost) -> None:
         """Connect.
@@ -44,8 +42,8 @@ class Attached:
         wire = await asyncio.to_thread(self._wire)
         loop = asyncio.get_running_loop()
         gone = ServerGone(f"the process {self._name!r} has ended, or hung up")
-        _, self._lines = await loop.create_unix_connection(
-            lambda: _Lines(hear, lost, gone), sock=wire
+        _, self._pipe = await loop.create_unix_connection(
+            lambda: _Pipe(hear, lost, gone), sock=wire
         )
 
     def _wire(self) -> socket.socket:
@@ -71,33 +69,21 @@ class Attached:
         raise NotAttached(f"no process named {self._name!r} is attached; {attached_now()}")
 
     async def send(self, frame: bytes, message: Any) -> None:
-        assert self._lines is not None, "it is opened first"
-        self._lines.write(frame + b"\n")
-
-    def agreed(self, version: str) -> None: ...
-
-    def forget(self, id_: Any) -> None: ...
-
-    def drop(self, id_: Any) -> bool:
-        return False
-
-    async def listen(self) -> None: ...
-
-    def leave(self) -> None: ...
+        assert self._pipe is not None, "it is opened first"
+        self._pipe.write(frame + b"\n")
 
     async def close(self) -> None:
-        if self._lines is not None:
-            await self._lines.close()
+        if self._pipe is not None:
+            await self._pipe.close()
 
 
-class _Lines(asyncio.Protocol):
+class _Pipe(asyncio.Protocol):
     """What comes over the socket."""
 
     def __init__(self, hear: Hear, lost: Lost, gone: ServerGone) -> None:
-        self._hear = hear
+        self._lines = Lines(hear)
         self._lost = lost
         self._gone = gone
-        self._rest = bytearray()
         self._wire: Any = None
         self._over = asyncio.Event()
 
@@ -105,12 +91,7 @@ class _Lines(asyncio.Protocol):
         self._wire = transport
 
     def data_received(self, data: bytes) -> None:
-        first, *others = data.split(b"\n")
-        self._rest += first
-        for line in others:
-            whole, self._rest = bytes(self._rest), bytearray(line)
-            if whole.strip():
-                self._hear(whole)
+        self._lines.feed(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._over.set()

@@ -1,10 +1,7 @@
 """What a client says of itself: in each request, or once in a handshake."""
 
-from typing import Any, TypeAlias
-
 from ..protocol.revisions import Revision
-
-Json: TypeAlias = dict[str, Any]
+from .shapes import Json
 
 _PREFIX = "io.modelcontextprotocol/"
 VERSION = _PREFIX + "protocolVersion"

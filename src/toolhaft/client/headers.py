@@ -2,13 +2,12 @@
 
 import binascii
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final
 
 from ..patterns import pattern
 from ..protocol.revisions import ASKING
 from .envelope import VERSION
-
-Json: TypeAlias = dict[str, Any]
+from .shapes import Json, as_object
 
 _MIRRORED: Final = "x-mcp-header"
 _PLAIN = pattern(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?")
@@ -38,14 +37,11 @@ def spelled(text: str) -> str:
 
 def mirrors(schema: Json, arguments: Any) -> Iterator[tuple[str, str]]:
     """The headers that repeat arguments of a tool, by its schema."""
-    properties = schema.get("properties")
-    if not isinstance(properties, dict) or not isinstance(arguments, dict):
-        return
-    for name, part in cast(Json, properties).items():
-        value: Any = cast(Json, arguments).get(name)
-        if not isinstance(part, dict) or value is None:
+    given = as_object(arguments) or {}
+    for name, part in (as_object(schema.get("properties")) or {}).items():
+        inner, value = as_object(part), given.get(name)
+        if inner is None or value is None:
             continue
-        inner = cast(Json, part)
         if isinstance(header := inner.get(_MIRRORED), str):
             yield f"mcp-param-{header.lower()}", spelled(_text(value))
         yield from mirrors(inner, value)

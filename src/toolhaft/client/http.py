@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,10 +13,9 @@ from .events import events
 from .exchanges import Exchanges, Response
 from .failures import BadAnswer, Refused, ServerGone
 from .headers import mirrors, routing
-from .shapes import as_list, as_object, is_silent, parsed
+from .shapes import Json, as_list, as_object, is_silent, parsed
 from .transport import Hear, Lost
-
-Json: TypeAlias = dict[str, Any]
+from .waiting import key_of
 
 _STREAM = "text/event-stream"
 _ACCEPT = f"application/json, {_STREAM}"
@@ -76,7 +75,7 @@ class Http:
 
     def forget(self, id_: Any) -> None:
         for task, id_of in self._tasks.items():
-            if type(id_of) is type(id_) and id_of == id_:
+            if key_of(id_of) == key_of(id_):
                 task.cancel()
 
     async def listen(self) -> None:

@@ -6,13 +6,11 @@ from typing import Any
 
 from ..runtime.connection import Connection
 from ..runtime.service import Service, connected
-from .transport import Hear, Lost
+from .transport import Hear, Lost, OneStream
 
 
-class InMemory:
+class InMemory(OneStream):
     """One connection to a server, within its lifespan."""
-
-    said = ""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -31,17 +29,6 @@ class InMemory:
     async def send(self, frame: bytes, message: Any) -> None:
         assert self._connection is not None, "it is opened first"
         self._connection.receive(frame)
-
-    def agreed(self, version: str) -> None: ...
-
-    def drop(self, id_: Any) -> bool:
-        return False
-
-    def forget(self, id_: Any) -> None: ...
-
-    async def listen(self) -> None: ...
-
-    def leave(self) -> None: ...
 
     async def close(self) -> None:
         await self._block.aclose()

@@ -1,14 +1,12 @@
 """What a response comes to: a result, or an exception."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import UNSET
 
 from ..errors import McpError
 from .failures import BadAnswer
-from .shapes import as_list, as_object
-
-Json: TypeAlias = dict[str, Any]
+from .shapes import Json, as_list, as_object
 
 
 def result_of(response: Json, what: str) -> Json:
@@ -36,6 +34,24 @@ def entries_of(page: Json, method: str, member: str) -> list[Json]:
     if entries is None:
         raise BadAnswer(f"{method}: the server's result has no list {member!r}: {page!r:.200}")
     return entries
+
+
+def questions_of(result: Json) -> dict[str, tuple[str, Json]]:
+    """What a result asks for: methods and params, by their keys.
+
+    Raises:
+        BadAnswer: these are no requests.
+    """
+    asked = result.get("inputRequests")
+    requests = {} if asked is None else as_object(asked)
+    found: dict[str, tuple[str, Json]] = {}
+    for key, each in (requests or {}).items():
+        request = as_object(each) or {}
+        if isinstance(method := request.get("method"), str):
+            found[key] = method, as_object(request.get("params")) or {}
+    if requests is None or found.keys() != requests.keys():
+        raise BadAnswer(f"the server's inputRequests are none: {asked!r:.200}")
+    return found
 
 
 def error_of(error: Any, what: str) -> McpError:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .failures import ServerGone
-from .transport import Hear, Lost
+from .transport import Hear, Lines, Lost, OneStream
 
 # What is kept of stderr: its end.
 _KEPT = 64 * 1024
@@ -27,7 +27,7 @@ def argv(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:
     return [*_OWN.get(words[0], words[:1]), *words[1:]]
 
 
-class Child:
+class Child(OneStream):
     """A process, from its start to its end."""
 
     def __init__(
@@ -72,15 +72,6 @@ class Child:
         if not stdin.is_closing():
             stdin.write(frame + b"\n")
 
-    def agreed(self, version: str) -> None: ...
-
-    def drop(self, id_: Any) -> bool:
-        return False
-
-    def forget(self, id_: Any) -> None: ...
-
-    async def listen(self) -> None: ...
-
     def leave(self) -> None:
         """Close its stdin, which is how a server is asked to end."""
         if self._process is not None:
@@ -110,10 +101,9 @@ class _Pipes(asyncio.SubprocessProtocol):
     """What a process writes."""
 
     def __init__(self, hear: Hear, lost: Lost, name: str) -> None:
-        self._hear = hear
+        self._lines = Lines(hear)
         self._lost = lost
         self._name = name
-        self._line = bytearray()
         self._open = {1, 2}
         self.status: int | None = None
         self.stderr = bytearray()
@@ -129,17 +119,12 @@ class _Pipes(asyncio.SubprocessProtocol):
             self.stderr += data
             del self.stderr[:-_KEPT]
             return
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            whole, self._line = bytes(self._line + line), bytearray()
-            if whole.strip():
-                self._hear(whole)
-        self._line += rest
+        self._lines.feed(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)
-        if fd == 1 and self._line.strip():
-            self._hear(bytes(self._line))  # a last line without its end
+        if fd == 1:
+            self._lines.end()
         self._look()
 
     def process_exited(self) -> None:

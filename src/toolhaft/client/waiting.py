@@ -5,9 +5,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from .shapes import as_list, as_object, is_silent
+from .shapes import Json, as_list, as_object, is_silent
 
-Json: TypeAlias = dict[str, Any]
 Answer: TypeAlias = asyncio.Future[Any]
 
 
@@ -72,6 +71,12 @@ class Waiting:
         with _among(self._raw, answer), _among(self._batches, batch):
             yield answer
 
+    def sent(self, answer: Answer) -> None:
+        """The message of this answer has been sent, which over HTTP includes what came back."""
+        for batch in self._batches:
+            if batch.answer is answer:
+                batch.sent()
+
     @contextmanager
     def failure(self) -> Generator[Answer]:
         """Never has a result, but fails as soon as no answer will come to anybody."""
@@ -113,12 +118,18 @@ class _Batch:
         # Errors without an id that are still to come.
         self._refusals = refusals
         self._responses: list[Any] = []
-        self._answer = answer
+        self.answer = answer
+        self._is_sent = False
+
+    def sent(self) -> None:
+        """All of it, and what comes one by one has come."""
+        self._is_sent = True
+        self._look_for_refusal()
 
     def took(self, response: Json) -> bool:
         """Is this one of the answers?"""
         key = key_of(response.get("id"))
-        if key not in self._open or self._answer.done():
+        if key not in self._open or self.answer.done():
             return False
         self._open.remove(key)
         self._gather(response)
@@ -126,25 +137,32 @@ class _Batch:
 
     def took_refusal(self, response: Json, answer: Answer | None) -> bool:
         """Is this the answer to a part that could not be read? One too many is to the whole."""
-        if answer is not self._answer or not self._refusals:
+        if answer is not self.answer or not self._refusals:
             return False
         self._refusals -= 1
         self._gather(response)
+        self._look_for_refusal()
         return True
+
+    def _look_for_refusal(self) -> None:
+        """One error without an id, where nothing else comes one by one, is to the whole."""
+        is_alone = len(self._responses) == 1 and self._responses[0].get("id") is None
+        if self._is_sent and is_alone and not self.answer.done():
+            self.answer.set_result(self._responses[0])
 
     def _gather(self, response: Json) -> None:
         self._responses.append(response)
         if not self._open and not self._refusals:
-            self._answer.set_result(self._responses)
+            self.answer.set_result(self._responses)
 
     def took_all(self, messages: list[Any]) -> bool:
         """Are these the answers? What cannot be read is answered without an id."""
         responses = [each for each in messages if "method" not in (as_object(each) or {})]
         ids = [(as_object(each) or {}).get("id") for each in responses]
         is_own = any(id_ is None or key_of(id_) in self._open for id_ in ids)
-        if not is_own or self._answer.done():
+        if not is_own or self.answer.done():
             return False
-        self._answer.set_result(responses)
+        self.answer.set_result(responses)
         return True
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
-Json: TypeAlias = dict[str, Any]
 Direction: TypeAlias = Literal[">", "<"]
 
 

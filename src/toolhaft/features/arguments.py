@@ -98,7 +98,7 @@ class Arg:
         """What suggests its values, if anything does."""
         if self._complete is not None:
             return Complete(self._complete)
-        return None if self._enum is None else Complete.among([str(each) for each in self._enum])
+        return None if self._enum is None else Complete.among(self._enum)
 
     def schema(self) -> Schema:
         """The argument as JSON Schema."""

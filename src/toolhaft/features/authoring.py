@@ -5,10 +5,11 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from ..protocol.limits import Limits
 from ..schema.docstrings import Docstring, read
+from ..types.content import Annotations
 from ..types.wire import Icon
 
 
@@ -87,7 +88,18 @@ def check_options(what: str, function: object, options: Mapping[str, Any], known
             raise TypeError(f"{what} has no option {name!r}; it has {', '.join(names)}")
 
 
+def _are(kind: type) -> Callable[[Any], bool]:
+    """Is something a collection of these? A text is one of letters, which nobody means."""
+    return lambda value: (
+        isinstance(value, Collection)
+        and not isinstance(value, str)
+        and all(isinstance(item, kind) for item in cast(Collection[object], value))
+    )
+
+
+# What each keyword takes: how that is told, and how it is said.
 _DESCRIBED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "name": (lambda value: isinstance(value, str) and bool(value), "a str that is not empty"),
     **dict.fromkeys(
         ("title", "description", "category", "mime_type"),
         (lambda value: isinstance(value, str), "a str"),
@@ -96,16 +108,14 @@ _DESCRIBED: dict[str, tuple[Callable[[Any], bool], str]] = {
         ("read_only", "destructive", "idempotent", "open_world"),
         (lambda value: isinstance(value, bool), "True or False"),
     ),
-    "icons": (
-        lambda value: not isinstance(value, str) and all(isinstance(icon, Icon) for icon in value),
-        "a list of Icon(…)",
-    ),
-    "tags": (
-        lambda value: not isinstance(value, str) and all(isinstance(tag, str) for tag in value),
-        "a list of str",
-    ),
+    "icons": (_are(Icon), "a list of Icon(…)"),
+    "tags": (_are(str), "a list of str"),
     "meta": (lambda value: isinstance(value, dict), "a dict"),
-    "size": (lambda value: isinstance(value, int) and value >= 0, "a number of bytes"),
+    "size": (lambda value: type(value) is int and value >= 0, "a number of bytes"),
+    "annotations": (
+        lambda value: isinstance(value, Annotations),
+        "Annotations(…) of toolhaft.types.content",
+    ),
 }
 
 

@@ -22,10 +22,10 @@ from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from ..protocol.ports import Gate, Place
 from ..protocol.questions import Question, lacking
 from ..schema.kinds import convert
-from .injection import Step, plan_of
+from .injection import Supply, plan_of
 from .parameters import Headed
 from .signature import Signature, made
-from .signs import Current, InputRequired, MakeContext
+from .signs import Current, MakeContext
 
 Finish = Callable[[Any], Result]
 Failed = Callable[[BaseException], Result]
@@ -72,7 +72,7 @@ class Callee:
         self._context = context
         # Can it be called as it is, once it has its arguments?
         self.is_simple = (
-            not self.plan.steps
+            not self.plan.supplies
             and not asks
             and timeout is None
             and gate is None
@@ -128,7 +128,7 @@ class Callee:
             return run.on_the_loop(finish, failed)
         # That a tool only computes says nothing of what it depends on.
         return Blocking(
-            partial(run.on_a_thread, finish, failed), self.inline and not self.plan.steps
+            partial(run.on_a_thread, finish, failed), self.inline and not self.plan.supplies
         )
 
     async def bounded(self, exchange: Exchange, work: Work) -> Result:
@@ -210,18 +210,17 @@ class _Run:
                     if self._callee.signature.inquired:
                         asked = self._inquiries()
                         self._take_answers(self._exchange.ask_from_thread(asked) if asked else {})
-                    for step in self._callee.plan.steps:
-                        if step.form == "generator":
-                            self._made.append(stack.enter_context(self._manager(step)))
+                    for supply in self._callee.plan.supplies:
+                        if supply.form == "generator":
+                            self._made.append(stack.enter_context(self._manager(supply)))
                         else:
-                            self._made.append(step.function(**self._inputs(step)))
+                            self._made.append(supply.function(**self._inputs(supply)))
                     result = finish(self._call())
                 except BaseException as raised:
                     error = raised
                     raise
-            if (
-                error is not None
-            ):  # a dependency has caught it, and the call has failed all the same
+            # A dependency has caught it, and the call has failed all the same.
+            if error is not None:
                 raise error
             return result
         finally:
@@ -243,7 +242,7 @@ class _Run:
             self._is_placed = True
             return cast(Result, await place.run(partial(self.resolved, finish)))
         if is_plain:
-            inline = self._callee.inline and not plan.steps
+            inline = self._callee.inline and not plan.supplies
             return cast(Result, await self._on_thread(partial(self._plainly, finish), inline))
         error: BaseException | None = None
         result: Result = b""
@@ -253,8 +252,8 @@ class _Run:
                     if self._callee.signature.inquired:
                         asked = self._inquiries()
                         self._take_answers(await self._exchange.ask(asked) if asked else {})
-                    for step in plan.steps:
-                        self._made.append(await self._take(step, stack))
+                    for supply in plan.supplies:
+                        self._made.append(await self._take(supply, stack))
                     result = await self._body(finish)
                 except BaseException as raised:
                     error = raised
@@ -268,7 +267,7 @@ class _Run:
     async def _body(self, finish: Finish) -> Result:
         form, function = self._callee.signature.form, self._callee.signature.function
         if form == "async" and self._callee.signature.has_rounds:
-            return finish(await self._in_rounds())
+            return finish(await self._context.rounds.settled(self._once))
         if form == "async":
             return finish(await function(**self._filled()))
         if form == "async generator":
@@ -276,15 +275,15 @@ class _Run:
         work = partial(_finished, finish, self._call)
         return cast(Result, await self._on_thread(work, self._callee.inline))
 
-    async def _take(self, step: Step, stack: AsyncExitStack) -> Any:
-        inputs = self._inputs(step)
-        if step.form == "async":
-            return await step.function(**inputs)
-        if step.form == "async generator":
-            return await stack.enter_async_context(asynccontextmanager(step.function)(**inputs))
-        if step.form == "plain":
-            return await self._on_thread(partial(step.function, **inputs))
-        return await self._enter(self._manager(step), stack)
+    async def _take(self, supply: Supply, stack: AsyncExitStack) -> Any:
+        inputs = self._inputs(supply)
+        if supply.form == "async":
+            return await supply.function(**inputs)
+        if supply.form == "async generator":
+            return await stack.enter_async_context(asynccontextmanager(supply.function)(**inputs))
+        if supply.form == "plain":
+            return await self._on_thread(partial(supply.function, **inputs))
+        return await self._enter(self._manager(supply), stack)
 
     async def _enter(self, manager: AbstractContextManager[Any], stack: AsyncExitStack) -> Any:
         """Who is cancelled while the thread enters must leave all the same."""
@@ -312,16 +311,16 @@ class _Run:
         finally:
             _adopt(self._variables)
 
-    def _manager(self, step: Step) -> AbstractContextManager[Any]:
-        return contextmanager(step.function)(**self._inputs(step))
+    def _manager(self, supply: Supply) -> AbstractContextManager[Any]:
+        return contextmanager(supply.function)(**self._inputs(supply))
 
-    def _inputs(self, step: Step) -> dict[str, Any]:
+    def _inputs(self, supply: Supply) -> dict[str, Any]:
         return {
-            **dict.fromkeys(step.contexts, self._context),
-            **{each.parameter.name: _header(each, self._exchange) for each in step.headers},
-            **{name: self._arguments[argument] for name, argument in step.arguments.items()},
-            **{name: self._made[index] for name, index in step.steps.items()},
-            **{parameter.name: made(parameter) for parameter in step.defaults},
+            **dict.fromkeys(supply.contexts, self._context),
+            **{each.parameter.name: _header(each, self._exchange) for each in supply.headers},
+            **{name: self._arguments[argument] for name, argument in supply.arguments.items()},
+            **{name: self._made[index] for name, index in supply.supplies.items()},
+            **{parameter.name: made(parameter) for parameter in supply.defaults},
         }
 
     def _filled(self) -> dict[str, Any]:
@@ -329,7 +328,9 @@ class _Run:
         return {**self._arguments, **{name: self._made[index] for name, index in given.items()}}
 
     def _call(self) -> Any:
-        return self._plainly_in_rounds() if self._callee.signature.has_rounds else self._once()
+        if self._callee.signature.has_rounds:
+            return self._context.rounds.settled_on_thread(self._once)
+        return self._once()
 
     def _once(self) -> Any:
         value = self._callee.signature.function(**self._filled())
@@ -358,24 +359,6 @@ class _Run:
                 raise ToolError(f"this needs an answer for {parameter.name!r}, and got none")
             else:
                 self._arguments[parameter.name] = made(parameter)
-
-    # Functions that return their questions
-
-    async def _in_rounds(self) -> Any:
-        rounds, ask = self._context.rounds, self._exchange.ask
-        if asked := rounds.resumed():
-            rounds.take(await ask(asked))
-        while isinstance(value := await self._once(), InputRequired):
-            rounds.take(await ask(rounds.begin(value)))
-        return value
-
-    def _plainly_in_rounds(self) -> Any:
-        rounds, ask = self._context.rounds, self._exchange.ask_from_thread
-        if asked := rounds.resumed():
-            rounds.take(ask(asked))
-        while isinstance(value := self._once(), InputRequired):
-            rounds.take(ask(rounds.begin(value)))
-        return value
 
     # A generator: each value it yields is progress, and the last one is the result.
 

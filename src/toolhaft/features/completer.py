@@ -28,9 +28,9 @@ class Complete:
         self._wants_given = len(inspect.signature(function).parameters) > 1
 
     @classmethod
-    def among(cls, values: list[str]) -> "Complete":
+    def among(cls, values: Iterable[object]) -> "Complete":
         """Suggests those of some known values that begin with what was typed."""
-        return cls(partial(_beginning, values))
+        return cls(partial(_beginning, [spelled(value) for value in values]))
 
     def call(self, value: str, given: Mapping[str, str]) -> Callable[[], Any]:
         """The author's function, ready to be called."""
@@ -39,6 +39,11 @@ class Complete:
             if self._wants_given
             else partial(self.function, value)
         )
+
+
+def spelled(choice: object) -> str:
+    """A choice as a client writes it, where all are texts: of truth values, JSON's words."""
+    return str(choice).lower() if isinstance(choice, bool) else str(choice)
 
 
 def _beginning(values: list[str], value: str) -> list[str]:

@@ -226,6 +226,8 @@ class Link(Block):
     ) -> None:
         if size is not None and expect("Link", "size", size, int) < 0:
             raise ValueError(f"Link: size is a number of bytes, not {size}")
+        if not isinstance(icons, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Link: icons is a list of Icon(…), not {type(icons).__name__}")
         block = ResourceLink(
             valid_uri("Link", uri),
             name_in(uri) or uri if name is None else expect("Link", "name", name, str),

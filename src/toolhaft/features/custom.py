@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from .calling import Callee, Failed, Finish
 from .signature import form_of
-from .signs import Current, InputRequired, MakeContext, is_context
+from .signs import Current, MakeContext, is_context
 
 # The way of a call through another server.
 Route: TypeAlias = Callable[[Exchange], Outcome]
@@ -147,8 +147,4 @@ class Custom:
         if self._is_whole:  # then rounds are the method's
             return await self._hook(exchange, *given)
         context = self._hook.context(exchange)
-        if asked := context.rounds.resumed():
-            context.rounds.take(await exchange.ask(asked))
-        while isinstance(value := await self._hook.within(context, exchange, given), InputRequired):
-            context.rounds.take(await exchange.ask(context.rounds.begin(value)))
-        return value
+        return await context.rounds.settled(partial(self._hook.within, context, exchange, given))

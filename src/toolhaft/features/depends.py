@@ -5,6 +5,8 @@ from typing import Any, TypeVar, overload
 
 from msgspec import Struct
 
+from .expecting import expect
+
 T = TypeVar("T")
 
 
@@ -51,3 +53,6 @@ class Header(Struct, frozen=True):
     Over stdio there are no headers: give the parameter a default, or only serve it over HTTP."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        expect("Header", "name", self.name, str)

@@ -33,7 +33,8 @@ def annotations(
     what: str, audience: Sequence[Role], priority: float | None
 ) -> Annotations | UnsetType:
     """For whom content is, and how much it matters."""
-    if isinstance(audience, str) or any(role not in _ROLES for role in audience):
+    is_list = isinstance(audience, Sequence) and not isinstance(audience, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not is_list or any(role not in _ROLES for role in audience):
         raise ValueError(f'{what}: audience is as in ["user", "assistant"], not {audience!r}')
     if priority is None:
         return Annotations(list(audience)) if audience else UNSET

@@ -19,6 +19,7 @@ from ..schema.fields import fields_of, is_array, is_kind
 from ..schema.kinds import convert, in_words, kind_of, put_defaults
 from ..schema.models import is_model
 from .checking import check_schema, problems
+from .completer import spelled as spelling
 
 # The field of a form for a single value.
 VALUE = "value"
@@ -153,7 +154,7 @@ def _of_class(kind: Any) -> Form:
 
 
 def _of_value(kind: Any) -> Form:
-    native, schema = kind_of(kind), schema_of(kind, given=True)
+    schema, native = schema_of(kind, given=True), kind_of(kind)
     required = [] if _drop_null(schema) else [VALUE]
     spelled: dict[str, dict[str, Any]] = {}
     properties = {VALUE: _field("the answer", schema, kind, VALUE, spelled)}
@@ -194,7 +195,7 @@ def _field(
     if "enum" in shown:
         choices = _choices(shown.pop("enum"), name, spelled)
         if "default" in shown:
-            shown["default"] = _spelling(shown["default"])
+            shown["default"] = spelling(shown["default"])
         return {**shown, "type": "string", **_titled("oneOf", choices, hint)}
     items = shown.get("items")
     if shown.get("type") == "array" and isinstance(items, dict) and "enum" in items:
@@ -202,7 +203,7 @@ def _field(
         titled = _titled("anyOf", choices, hint)
         shown["items"] = titled if "anyOf" in titled else {"type": "string", **titled}
         if "default" in shown:
-            shown["default"] = [_spelling(each) for each in shown["default"]]
+            shown["default"] = [spelling(each) for each in shown["default"]]
         return shown
     if shown.get("type") not in _PRIMITIVE:
         raise TypeError(f"{where} cannot be a field of a form; {_ADVICE}")
@@ -211,14 +212,10 @@ def _field(
 
 def _choices(values: list[Any], name: str, spelled: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The choices as text, for clients show no others."""
-    choices = {_spelling(value): value for value in values}
+    choices = {spelling(value): value for value in values}
     if any(not isinstance(value, str) for value in values):
         spelled[name] = choices
     return choices
-
-
-def _spelling(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _titled(keyword: str, choices: dict[str, Any], hint: Any) -> Schema:
@@ -231,7 +228,7 @@ def _titled(keyword: str, choices: dict[str, Any], hint: Any) -> Schema:
 def _titles(hint: Any) -> dict[str, str]:
     """The titles that a type has for its choices, by how these are spelled."""
     if is_kind(hint, enum.Enum):
-        return {_spelling(each.value): _words(each.name, each.value) for each in hint}
+        return {spelling(each.value): _words(each.name, each.value) for each in hint}
     origin, args = get_origin(hint), get_args(hint)
     titles: dict[str, str] = {}
     if origin is Annotated:

@@ -15,29 +15,29 @@ from .parameters import Headed, Parameter, parameters_of
 from .signature import Form, Signature, form_of
 
 
-class Step(Struct):
+class Supply(Struct):
     """One dependency: a function, and where its parameters come from."""
 
     function: Callable[..., Any]
     form: Form
     contexts: list[str]
     headers: list[Headed]
-    # Its parameters by name: the tool's argument, or the number of the step that fills it.
+    # Its parameters by name: the tool's argument, or the number of the supply that fills it.
     arguments: dict[str, str]
-    steps: dict[str, int]
+    supplies: dict[str, int]
     defaults: list[Parameter]
 
 
 class Plan(Struct):
-    """All steps in order, and which of them the function itself is given."""
+    """All supplies in order, and which of them the function itself is given."""
 
-    steps: list[Step]
+    supplies: list[Supply]
     given: dict[str, int]
 
     @property
     def is_async(self) -> bool:
-        """Does one of the steps have to be awaited?"""
-        return any("async" in step.form for step in self.steps)
+        """Does one of the supplies have to be awaited?"""
+        return any("async" in supply.form for supply in self.supplies)
 
 
 def plan_of(signature: Signature) -> Plan:
@@ -50,19 +50,19 @@ def plan_of(signature: Signature) -> Plan:
         return Plan([], {})
     planner = _Planner(signature)
     given = {name: planner.place(each) for name, each in signature.dependencies.items()}
-    return Plan(planner.steps, given)
+    return Plan(planner.supplies, given)
 
 
 class _Planner:
     def __init__(self, signature: Signature) -> None:
         self._what = signature.what
         self._known = [parameter.name for parameter in signature.parameters]
-        self.steps: list[Step] = []
+        self.supplies: list[Supply] = []
         self._places: dict[Any, int] = {}
         self._open: list[Any] = []
 
     def place(self, dependency: Dependency) -> int:
-        """The number of the step that makes it."""
+        """The number of the supply that makes it."""
         function = _inner(dependency.function)
         key = _key(function)
         if key in self._places:
@@ -91,12 +91,14 @@ class _Planner:
                     f"{what}: nothing fills its parameter {parameter.name!r}; name it after an "
                     "argument of the tool, make it a Context or a Depends(…), or give it a default"
                 )
-        steps = {name: self.place(each) for name, each in found.dependencies.items()}
+        supplies = {name: self.place(each) for name, each in found.dependencies.items()}
         self._open.pop()
         form = form_of(function)
         contexts, headers = found.contexts, found.headers
-        self.steps.append(Step(function, form, contexts, headers, arguments, steps, defaults))
-        self._places[key] = len(self.steps) - 1
+        self.supplies.append(
+            Supply(function, form, contexts, headers, arguments, supplies, defaults)
+        )
+        self._places[key] = len(self.supplies) - 1
         return self._places[key]
 
 

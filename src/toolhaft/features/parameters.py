@@ -268,12 +268,7 @@ def _own_completer(annotation: Any) -> Complete | None:
         found = [_own_completer(each) for each in get_args(annotation)]
         return next((completer for completer in found if completer is not None), None)
     if get_origin(annotation) is Literal:
-        return Complete.among([_spelled(value) for value in get_args(annotation)])
+        return Complete.among(get_args(annotation))
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
-        return Complete.among([_spelled(member.value) for member in annotation])
+        return Complete.among(member.value for member in annotation)
     return None
-
-
-def _spelled(value: object) -> str:
-    """A choice as a client writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

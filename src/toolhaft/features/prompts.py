@@ -54,7 +54,9 @@ class Prompt:
         custom: Custom | None = None,
     ) -> None:
         what = f"prompt {name!r}"
-        check_described(what, title=title, description=description, icons=icons, meta=meta)
+        check_described(
+            what, name=name, title=title, description=description, icons=icons, meta=meta
+        )
         self.name = name
         self.signature = Signature(function, what)
         self.callee = ready(self.signature)

@@ -15,7 +15,7 @@ from .custom import Custom, Hook
 from .infos import PromptInfo, ResourceInfo, ToolInfo
 from .joining import Prefix
 from .prompts import Prompt
-from .resources import Cache, Resource, key_of
+from .resources import Resource, key_of
 from .signature import Signature
 from .signs import MakeContext
 from .tools import Mask, Tool
@@ -303,7 +303,7 @@ class Making:
             icons=info.icons,
             annotations=info.annotations,
             meta=info.meta,
-            cache=Cache.of(info.cache),
+            cache=info.cache,
             custom=Custom(handler, is_whole=False),
             is_whole=False,
             unknown=self._prefix.length,

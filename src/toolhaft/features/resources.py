@@ -28,13 +28,13 @@ from .calling import Callee
 from .completer import Complete, Completes
 from .content import Contents
 from .custom import Custom, Own, Recipe, Route
+from .expecting import BYTES, valid_uri
 from .joining import twin
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 
 # A value that climbs: a segment of dots, an absolute path, a drive, or a byte that ends a C string.
 _CLIMBS = pattern(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:|\0")
-_SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTENTS = (TextContents, BlobContents)
 _CONTENTS_LIKE = (*_CONTENTS, Contents, str, bytes)
 _LONGEST_URI = 8192
@@ -54,11 +54,21 @@ class Cache(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         check_cache(self.seconds)
+        if self.scope not in ("public", "private"):
+            raise ValueError(f'Cache: scope is "public" or "private", not {self.scope!r}')
 
     @classmethod
-    def of(cls, given: "float | Cache | None") -> "Cache | None":
-        """As an author may say it."""
-        return cls(given) if isinstance(given, int | float) else given
+    def of(cls, given: object, what: str) -> "Cache":
+        """As an author may say it.
+
+        Raises:
+            TypeError: it is said in another way.
+        """
+        if isinstance(given, Cache):
+            return given
+        if given is None or isinstance(given, int | float):
+            return cls(0 if given is None else given)
+        raise TypeError(f"{what}: cache must be a number of seconds or Cache(…), not {given!r}")
 
 
 class Resource:
@@ -78,7 +88,7 @@ class Resource:
         icons: Sequence[Icon] = (),
         annotations: Annotations | None = None,
         meta: Meta | None = None,
-        cache: Cache | None = None,
+        cache: float | Cache | None = None,
         raw: bool = False,
         custom: Custom | None = None,
         is_whole: bool = True,
@@ -86,21 +96,21 @@ class Resource:
         complete: Mapping[str, Completes] | None = None,
     ) -> None:
         what = f"resource {uri!r}"
-        if not _SCHEME.match(uri):
-            raise ValueError(f"{what}: a URI begins with a scheme, as in notes://all")
         check_described(
             what,
+            name=name,
             title=title,
             description=description,
             mime_type=mime_type,
             size=size,
             icons=icons,
+            annotations=annotations,
             meta=meta,
         )
-        self.uri = uri
+        self.uri = valid_uri(what, uri)
         self.name = name
         self.mime_type = mime_type
-        self.cache = cache if cache is not None else Cache(0)
+        self.cache = Cache.of(cache, what)
         self.raw = raw
         self.signature = Signature(function, what)
         self.callee = ready(self.signature)
@@ -125,22 +135,17 @@ class Resource:
             self.completers = _completers(what, self.template, complete or {})
         if description is None:
             description = self.signature.documentation.description
-        shared: dict[str, Any] = {
-            "name": name,
-            "title": UNSET if title is None else title,
-            "description": UNSET if description is None else description,
-            "mime_type": UNSET if mime_type is None else mime_type,
-            "icons": list(icons) or UNSET,
-            "annotations": UNSET if annotations is None else annotations,
-            "meta": UNSET if meta is None else meta,
-        }
-        self.description: ResourceDescription | TemplateDescription
-        if self.template is None:
-            self.description = ResourceDescription(
-                uri=uri, size=UNSET if size is None else size, **shared
-            )
-        else:
-            self.description = TemplateDescription(uri_template=uri, **shared)
+        self.description = _description(
+            self,
+            size=size,
+            name=name,
+            title=title,
+            description=description,
+            mime_type=mime_type,
+            icons=list(icons) or None,
+            annotations=annotations,
+            meta=meta,
+        )
 
     def under(self, uri: str, route: Route | None) -> "Resource":
         """The same resource as another server offers it."""
@@ -175,6 +180,16 @@ class Resource:
             return _arguments(self, values, uri)
         _must_not_climb(values.values(), uri)
         return {}
+
+
+def _description(
+    resource: Resource, *, size: int | None, **told: Any
+) -> ResourceDescription | TemplateDescription:
+    """The entry in the list. What nobody has told is left out; a template has no size."""
+    known = {name: value for name, value in told.items() if value is not None}
+    if resource.template is not None:
+        return TemplateDescription(uri_template=resource.uri, **known)
+    return ResourceDescription(uri=resource.uri, size=UNSET if size is None else size, **known)
 
 
 class Resources:
@@ -216,9 +231,8 @@ class Resources:
         direct = self.direct.get(key_of(uri))
         if direct is not None:
             return _read(exchange, direct, direct.signature.bind_strings({}))
-        if self.direct.is_taken(
-            key_of(uri)
-        ):  # by what is disabled, and is no business of templates
+        if self.direct.is_taken(key_of(uri)):
+            # By what is disabled, and is no business of templates.
             raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
         for template in self.templates:
             arguments = template.match(uri)
@@ -366,7 +380,7 @@ def _contents(resource: Resource, uri: str, value: Any) -> ResourceContents:
         return value
     if isinstance(value, Contents):
         return value.contents(uri, resource.mime_type)
-    if isinstance(value, str | bytes | bytearray | memoryview):
+    if isinstance(value, (str, *BYTES)):
         return Contents(cast(str | bytes, value)).contents(uri, resource.mime_type)
     mime = resource.mime_type or "application/json"
     return TextContents(uri=uri, text=write(value).decode(), mime_type=mime)

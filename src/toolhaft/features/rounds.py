@@ -4,7 +4,7 @@ What it asked travels with the answers, so that in the next round the answers ca
 function is called, and what is missing or does not fit is asked again without calling it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -64,6 +64,24 @@ class Rounds:
             journal.round += 1
         self.answers = {**self.answers, **answers}
         self.state = None if is_null(journal.state) else _decode(journal.state)
+
+    async def settled(self, call: Callable[[], Awaitable[Any]]) -> Any:
+        """What a function returns in the end; it is called again with every round of answers."""
+        ask = self._exchange.ask
+        if asked := self.resumed():
+            self.take(await ask(asked))
+        while isinstance(value := await call(), InputRequired):
+            self.take(await ask(self.begin(value)))
+        return value
+
+    def settled_on_thread(self, call: Callable[[], Any]) -> Any:
+        """The same for a plain function, which waits on its own thread."""
+        ask = self._exchange.ask_from_thread
+        if asked := self.resumed():
+            self.take(ask(asked))
+        while isinstance(value := call(), InputRequired):
+            self.take(ask(self.begin(value)))
+        return value
 
 
 def _kept(asked: Asked[Any]) -> Kept:

@@ -3,7 +3,7 @@
 This is all that a server loads of asking and of `Context` if none of its functions wants either.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..protocol.calls import Exchange
@@ -69,16 +69,12 @@ class InputRequired:
 class Rounds(Protocol):
     """What a function has asked that returns `InputRequired`, so far."""
 
-    def resumed(self) -> dict[str, Question]:
-        """What was asked in earlier rounds."""
+    async def settled(self, call: Callable[[], Awaitable[Any]], /) -> Any:
+        """What a function returns in the end; it is called again with every round of answers."""
         ...
 
-    def begin(self, required: InputRequired, /) -> dict[str, Question]:
-        """What is to be asked now."""
-        ...
-
-    def take(self, answers: Mapping[str, Any], /) -> None:
-        """These were given: now the function can be called again."""
+    def settled_on_thread(self, call: Callable[[], Any], /) -> Any:
+        """The same for a plain function, which waits on its own thread."""
         ...
 
 

@@ -19,14 +19,14 @@ from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
 from .checking import Explicit, problems
 from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of
+from .expecting import BYTES
 from .signs import InputRequired
 
 _UNDECLARED = inspect.Parameter.empty
-_BYTES = (bytes, bytearray, memoryview)
 # What says nothing of the shape of a result, or what is sent as content alone.
-_UNSTRUCTURED = (str, None, type(None), Any, object, NoReturn, Never, *_BYTES)
+_UNSTRUCTURED = (str, None, type(None), Any, object, NoReturn, Never, *BYTES)
 _WHOLE = (Result, CallToolResult)
-_CONTENT = (Block, Result, CallToolResult, *WIRE_BLOCKS, *_BYTES)
+_CONTENT = (Block, Result, CallToolResult, *WIRE_BLOCKS, *BYTES)
 _decode_anything = msgspec.json.Decoder().decode
 # Types whose values need no check beyond the type itself. A float does: it may be no number.
 _SCALARS = (int, bool)
@@ -143,7 +143,7 @@ class Output:
             value = value.wire()
         if isinstance(value, CallToolResult):
             return self._whole(value, revision)
-        if isinstance(value, _BYTES):
+        if isinstance(value, BYTES):
             data = bytes(cast(bytes, value))
             value = block_of_bytes(data, f"result:///{self._name}")
         blocks = blocks_of(value, always=self._contentful)

@@ -135,12 +135,15 @@ class Session:
         """
         try:
             known = _remembered().decode(written)
+            revision = REVISIONS[known.revision]
         except UnicodeDecodeError as error:  # the one that msgspec does not make its own
             raise msgspec.DecodeError(str(error)) from None
+        except KeyError as error:
+            raise msgspec.ValidationError(f"no such revision: {error}") from None
         session = cls(id_)
         session.state = OPEN
         session.caller = Caller(
-            REVISIONS[known.revision],
+            revision,
             known.capabilities,
             known.client,
             log_level=known.log_level,

@@ -8,7 +8,7 @@ import binascii
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from msgspec import UNSET, Struct
 
@@ -51,7 +51,8 @@ class _Layout(Struct, frozen=True, kw_only=True):
 
     # Names that came more than once.
     repeated: frozenset[bytes]
-    # The length of all names together.
+    # All names, and how long they are together.
+    names: _Names
     size: int
     length: int
     version: int
@@ -75,6 +76,7 @@ def _lay_out(names: _Names) -> _Layout:
     size = len(b"".join(names))
     layout = _Layout(
         repeated=_NONE if len(places) == len(names) else _twice(names),
+        names=names,
         size=size,
         length=length,
         version=version,
@@ -104,13 +106,12 @@ class Head(Mapping[str, str]):
 
     __slots__ = (
         "_raw",
-        "fields",
+        "_routed",
         "fits",
         "layout",
         "repeated",
         "revision",
         "sent",
-        "size",
         "stateless",
         "welcome",
     )
@@ -120,17 +121,17 @@ class Head(Mapping[str, str]):
         # Servers give the names in lower case.
         names, values = zip(*pairs) if pairs else _EMPTY  # noqa: B905 - they are pairs
         layout = _layouts.get(names) or _lay_out(names)
-        # How long they are, and are that no more than anybody needs?
-        self.size = size = layout.size + len(b"".join(values))
+        # Are there no more of them than anybody needs?
+        size = layout.size + len(b"".join(values))
         self.fits = size <= LONGEST_HEADERS and len(names) <= MOST_HEADERS
         # Those that came more than once.
         self.repeated = layout.repeated
         if layout.repeated:
-            pairs = _joined(pairs)
-            names, values = zip(*pairs, strict=True)
+            names, values = zip(*_joined(pairs), strict=True)
             layout = _lay_out(names)
-        self.fields = tuple(pairs)
         self._raw: Mapping[bytes, bytes] | None = None
+        # What they were found to say last: the method, and which parameter is called how.
+        self._routed: tuple[str, str | None, object] | None = None
         self.layout = layout
         self.sent: Values = (*values, None)
         # The revision that the header names, or that silence stands for; None is one that nobody
@@ -141,11 +142,37 @@ class Head(Mapping[str, str]):
         # Is it known that a message with this head is let in? See `Regulars`.
         self.welcome = False
 
+    def with_values(self, length: bytes | None, session: bytes | None) -> "Head":
+        """The same with another length of the body, another session, or both; neither of them is
+        new, and nothing is there twice."""
+        layout, sent = self.layout, list(self.sent)
+        if length is not None:
+            sent[layout.length] = length
+        if session is not None:
+            sent[layout.session] = session
+        other = Head.__new__(Head)
+        other.sent = tuple(sent)
+        other.layout = layout
+        other.repeated = self.repeated
+        other.fits = self.fits
+        other.revision = self.revision
+        other.stateless = self.stateless
+        other.welcome = self.welcome
+        other._routed = self._routed
+        other._raw = None
+        return other
+
+    @property
+    def size(self) -> int:
+        """Of all names and values together, if nothing came twice."""
+        return self.layout.size + sum(map(len, filter(None, self.sent)))
+
     @property
     def raw(self) -> Mapping[bytes, bytes]:
         """By their names in lower case, as they came. Others may have the same head."""
         if self._raw is None:
-            self._raw = MappingProxyType(dict(self.fields))
+            pairs = zip(self.layout.names, self.sent)  # noqa: B905 - and then None
+            self._raw = MappingProxyType(cast(dict[bytes, bytes], dict(pairs)))
         return self._raw
 
     def __getitem__(self, name: str) -> str:
@@ -197,15 +224,23 @@ class Head(Mapping[str, str]):
         Raises:
             HeaderMismatch: one of them does not.
         """
+        if self._routed is not None and params is not None:
+            said, member, value = self._routed
+            if said == method and (member is None or getattr(params, member) == value):
+                return
         sent, layout = self.sent, self.layout
         if sent[layout.method] != method.encode() and self.text(METHOD) != method:
             raise HeaderMismatch("Mcp-Method", self.text(METHOD), method)
         member = _NAMED.get(method)
-        if member is None or params is None:
+        if params is None:
             return
-        name: str = getattr(params, member)
-        if sent[layout.name] != name.encode() or not _is_plain(name):
-            compare("Mcp-Name", self.text(NAME), name)
+        name: str | None = None
+        if member is not None:
+            name = getattr(params, member)
+            assert isinstance(name, str), "what a header repeats is a text"
+            if sent[layout.name] != name.encode() or not _is_plain(name):
+                compare("Mcp-Name", self.text(NAME), name)
+        self._routed = (method, member, name)
 
 
 _NONE: Final[frozenset[bytes]] = frozenset()

@@ -169,7 +169,7 @@ class Regulars:
         ):
             head.welcome = True
             if head.stateless:
-                self._keep(head)
+                self._keep(fields, head)
         return head
 
     def _is_short(self, length: bytes | None) -> bool:
@@ -191,14 +191,14 @@ class Regulars:
                 self._judged.clear()
             self._judged.add(judged)
 
-    def _keep(self, head: Head) -> None:
+    def _keep(self, fields: Pairs, head: Head) -> None:
         """Of the other era there would be as many as there are sessions."""
         if head.size > _LONGEST_REGULAR or head.layout.is_secret:
             return
         if len(self._heads) >= _MOST_REGULARS:
             self._heads.clear()  # whoever is still there is soon known again
         with contextlib.suppress(TypeError):  # the server has lists for some pairs
-            self._heads[head.fields] = head
+            self._heads[fields] = head
 
 
 def too_much(head: Head) -> Refused | None:

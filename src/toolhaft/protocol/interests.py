@@ -57,17 +57,13 @@ class Interests:
 
 def honoured(wishes: Wishes, offered: frozenset[str]) -> tuple[Wishes, Interests]:
     """What of a client's wishes is granted: all that the server offers, and nothing falsy."""
-    lists: set[ListKind] = set()
     granted = Wishes()
-    if wishes.tools_list_changed is True and "tools" in offered:
-        granted.tools_list_changed = True
-        lists.add("tools")
-    if wishes.prompts_list_changed is True and "prompts" in offered:
-        granted.prompts_list_changed = True
-        lists.add("prompts")
-    if wishes.resources_list_changed is True and "resources" in offered:
-        granted.resources_list_changed = True
-        lists.add("resources")
+    lists: set[ListKind] = set()
+    for kind in EVERY_LIST & offered:
+        member = f"{kind}_list_changed"
+        if getattr(wishes, member) is True:
+            setattr(granted, member, True)
+            lists.add(kind)
     uris: list[str] = []
     if wishes.resource_subscriptions is not UNSET and "resources" in offered:
         uris = wishes.resource_subscriptions

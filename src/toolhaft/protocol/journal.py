@@ -3,7 +3,8 @@
 Nothing of a call stays on the server between two rounds. What must not be asked again travels with
 the client, as `requestState` (`sealing.py`), and is looked up here when the function, which runs
 again from its start, asks again. An answer counts for the question it was given to: a question that
-reads differently now is asked anew.
+reads differently now is asked anew. (That of a bridge, `toolhaft_bridge.journal`, is something
+else.)
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,63 +1,129 @@
 """Heads of HTTP requests that were parsed before.
 
-The requests of one client differ in their bodies, and so in the length that the head tells of them.
-Whoever has parsed one head knows what another one says that is the same, byte for byte, but for
-that length.
+The requests of one client differ in their bodies, and so in the length that the head tells of them;
+those that come through a proxy also in their sessions. Whoever has parsed one head knows what
+another one says that is the same, byte for byte, but for these two.
 """
 
 import re
 from typing import Final
 
-from msgspec import Struct
-
 from ..patterns import pattern
-from .head import Fields, Pairs
+from .head import Head
 
-_LENGTH: Final = b"content-length"
 _LONGEST: Final = 2000
+# Of a value that changes; what is longer is not known again.
+_LONGEST_VALUE: Final = 130
 _LENGTHS = pattern(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})\r\n", re.IGNORECASE)
+_SESSIONS = pattern(rb"\r\nmcp-session-id:[ \t]*([!-~]{1,127})\r\n", re.IGNORECASE)
 
 
-class Known(Struct, frozen=True):
-    """A head, but for the length of the body."""
+class Known:
+    """A head, but for the length of the body and the session.
 
-    # What is around that length, to the end of the head.
-    before: bytes
-    after: bytes
-    url: bytes
-    fields: Pairs
+    Args:
+        text: the head, all of it.
+        head: what was found in it.
+        length: the place of the body's length in the text.
+        session: the place of the session's id, if there is one that may change.
+    """
 
-    def request(self, data: bytes) -> tuple[bytes, bytes] | None:
-        """The length, as it is told, and the body of a request with this head, if that is just
-        what it is."""
-        before, after = self.before, self.after
+    __slots__ = (
+        "_after",
+        "_before",
+        "_between",
+        "_head",
+        "_is_length_first",
+        "_rest",
+        "_session",
+        "_size",
+        "_text",
+        "_until",
+    )
+
+    def __init__(
+        self, text: bytes, head: Head, length: tuple[int, int], session: tuple[int, int] | None
+    ) -> None:
+        first, last = length, length
+        if session is not None:
+            first, last = sorted((length, session))
+        # What is around the two; with one of them, there is nothing between.
+        self._is_length_first = first == length
+        self._before = text[: first[0]]
+        self._between = text[first[1] : last[0]] if session is not None else b""
+        self._after = text[last[1] :]
+        self._session = session
+        self._came(text, head)
+
+    def _came(self, text: bytes, head: Head) -> None:
+        """This came last: many requests are of the same length."""
+        self._text = text
+        self._head = head
+        self._size = head.length
+        if self._session is not None:
+            # What is around the session: ids of ours are all of the same length, too.
+            id_ = head.session or b""
+            start = self._session[0]
+            if self._is_length_first:
+                start = len(text) - len(self._after) - len(id_)
+            self._session = start, start + len(id_)
+            self._until, self._rest = text[:start], text[start + len(id_) :]
+
+    def request(self, data: bytes) -> tuple[Head, bytes] | None:
+        """The head and the body of a request with this head, if that is just what it is. A session
+        that is new may be any text, and is yet to be looked up."""
+        text = self._text
+        if data.startswith(text):
+            head = self._head
+        elif self._session is None:
+            return self._another(data)
+        else:
+            start, end = self._session
+            if not (data.startswith(self._until) and data.startswith(self._rest, end)):
+                return self._another(data)
+            head = self._head.with_values(None, data[start:end])
+        body = data[len(text) :]
+        return (head, body) if len(body) == self._size else None
+
+    def _another(self, data: bytes) -> tuple[Head, bytes] | None:
+        """One that differs in the length, too."""
+        before, between, after = self._before, self._between, self._after
         if not data.startswith(before):
             return None
         start = len(before)
-        end = data.find(b"\r\n", start, start + 20)
-        length = data[start:end]
-        if not length.isdigit() or not data.startswith(after, end):
+        end = data.find(b"\r\n", start, start + _LONGEST_VALUE)
+        length, session = data[start:end], None
+        if between:
+            if not data.startswith(between, end):
+                return None
+            start = end + len(between)
+            end = data.find(b"\r\n", start, start + _LONGEST_VALUE)
+            session = data[start:end]
+            if not self._is_length_first:
+                length, session = session, length
+        if not data.startswith(after, end) or not length.isdigit() or len(length) > 18:
             return None
-        body = data[end + len(after) :]
-        return None if len(body) != int(length) else (length, body)
+        end += len(after)
+        if len(data) - end != int(length):
+            return None
+        head = self._head.with_values(length, session)
+        self._came(data[:end], head)
+        return head, data[end:]
 
-    def with_length(self, length: bytes) -> Pairs:
-        """The headers of a request with this head, whose body is so long."""
-        return tuple((name, length if name == _LENGTH else value) for name, value in self.fields)
 
-
-def known(data: bytes, url: bytes, fields: Fields) -> Known | None:
+def known(data: bytes, head: Head) -> Known | None:
     """A head to know again, out of a whole request and what was found in it.
 
     Args:
         data: one request, and nothing else; its body has the length that the head tells.
-        url: what stands in its first line.
-        fields: its headers, with names in lower case.
+        head: its headers.
     """
     end = data.find(b"\r\n\r\n", 0, _LONGEST) + 4
-    lengths = list(_LENGTHS.finditer(data, 0, end))
+    lengths = [match.span(1) for match in _LENGTHS.finditer(data, 0, end)]
+    sessions = [match.span(1) for match in _SESSIONS.finditer(data, 0, end)]
     # Whatever is said twice is for others to judge, each time.
-    if len(lengths) != 1 or sum(name == _LENGTH for name, _ in fields) != 1:
+    if head.repeated or len(lengths) != 1 or len(sessions) != (head.session is not None):
         return None
-    first, last = lengths[0].span(1)
-    return Known(data[:first], data[last:end], url, tuple(fields))
+    # Without sessions nobody would look it up, and it could be any text.
+    session = None if head.stateless or not sessions else sessions[0]
+    return Known(data[:end], head, lengths[0], session)

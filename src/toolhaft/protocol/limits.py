@@ -47,5 +47,6 @@ class Limits(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if not isinstance(value, int | float) or value <= 0:
+            # Nothing is above what is not a number, and it is above nothing.
+            if not isinstance(value, int | float) or not value > 0:
                 raise ValueError(f"Limits({name}={value!r}): expected a number above 0")

@@ -1,5 +1,6 @@
 """Server-sent events: messages on a stream that stays open."""
 
+from collections.abc import Iterable
 from typing import Final
 
 HEADERS: Final = (
@@ -17,6 +18,11 @@ KEEP_ALIVE: Final = b": still here\n\n"
 def event(frame: bytes) -> bytes:
     """A message; JSON as we write it has no line breaks."""
     return b"event: message\ndata: %b\n\n" % frame
+
+
+def events(frames: Iterable[bytes]) -> bytes:
+    """Messages, at least one."""
+    return b"event: message\ndata: %b\n\n" % b"\n\nevent: message\ndata: ".join(frames)
 
 
 def numbered(stream: int, position: int, frame: bytes) -> bytes:

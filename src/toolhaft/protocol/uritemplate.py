@@ -222,8 +222,8 @@ def _read(
         return {first.name: values}
     given: dict[str, list[str]] = {}
     for parameter in value[1:].split("&"):
-        name, _, value = parameter.partition("=")
-        given.setdefault(name, []).append(value)
+        name, _, text = parameter.partition("=")
+        given.setdefault(name, []).append(text)
     found: dict[str, str | list[str]] = {}
     for variable in variables:
         values = [decode(v) for v in given.get(variable.name, ())]

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from ..protocol.http import status_of
 from ..protocol.limits import Limits
 from ..protocol.ports import Store
-from ..protocol.sse import FINISHED, event
+from ..protocol.sse import FINISHED, events
 from .driver import Driver
 from .patience import Stalled
 from .reply import Reply
@@ -233,7 +233,7 @@ class Answering:
 def finished(reply: Reply, *, stateless: bool) -> Whole:
     """The response to a call that is over already, to which nobody comes back."""
     if reply.frames:
-        return Whole(200, b"".join(map(event, _frames(reply))), FINISHED)
+        return Whole(200, events(_frames(reply)), FINISHED)
     if reply.final is None:  # it was cancelled
         return Whole(202, b"", ())
     return Whole(status_of(reply.error, stateless=stateless, by_protocol=False), reply.final)

@@ -25,7 +25,8 @@ from .service import Service
 log = logging.getLogger(__name__)
 
 _HEALTH: Final = {"/healthz", "/readyz"}
-_LONG: Final = 30.0
+# How long whoever asks for anything but a service may take to read what it is told.
+_PATIENCE: Final = 30.0
 
 
 class Mounted:
@@ -95,11 +96,11 @@ class App:
         """
         if not path.startswith("/") or "?" in path:
             raise ValueError(f"{path!r} is no path; it begins with '/', as in '/mcp'")
-        if path in _HEALTH:
-            raise ValueError(f"{path} tells whether we are well; take another path")
-        if path == METRICS and self._expose is not None:
-            raise ValueError(f"{path} has the metrics; take another path")
         key = _plain(path)
+        if key in _HEALTH:
+            raise ValueError(f"{key} tells whether we are well; take another path")
+        if key == METRICS and self._expose is not None:
+            raise ValueError(f"{key} has the metrics; take another path")
         if key in self._mounted:
             raise ValueError(f"there is a service at {path} already")
         self._mounted[key] = mounted
@@ -158,7 +159,7 @@ class App:
     async def _other(self, scope: Scope, send: Send) -> None:
         task = asyncio.current_task()
         assert task is not None, "a request is served in a task"
-        response = Response(send, Patience(task.get_loop(), _LONG), task)
+        response = Response(send, Patience(task.get_loop(), _PATIENCE), task)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         head = Head(scope["headers"])
         refusal = too_much(head)
@@ -234,32 +235,34 @@ class App:
         finally:
             await self.close()
 
+    @property
+    def _endpoints(self) -> list[Endpoint]:
+        """Of the services for which there was use so far."""
+        found = [mounted.endpoint for mounted in self._mounted.values()]
+        return [endpoint for endpoint in found if endpoint is not None]
+
     def end_streams(self) -> None:
         """Let everybody go who only listens, and take in nobody else."""
         self._ending = True
         if self._interrupted is not None:
             self._interrupted.set()
-        for mounted in self._mounted.values():
-            if mounted.endpoint is not None:
-                mounted.endpoint.end_streams()
+        for endpoint in self._endpoints:
+            endpoint.end_streams()
 
     @property
     def busy(self) -> bool:
         """Does anybody wait for an answer?"""
-        endpoints = [mounted.endpoint for mounted in self._mounted.values()]
-        return any(endpoint is not None and endpoint.busy for endpoint in endpoints)
+        return any(endpoint.busy for endpoint in self._endpoints)
 
     def hurry(self) -> None:
         """Let go of everybody who neither sends nor reads."""
-        for mounted in self._mounted.values():
-            if mounted.endpoint is not None:
-                mounted.endpoint.hurry()
+        for endpoint in self._endpoints:
+            endpoint.hurry()
 
     def abandon(self) -> None:
         """Tell everybody whose call is still under way that there will be no result."""
-        for mounted in self._mounted.values():
-            if mounted.endpoint is not None:
-                mounted.endpoint.abandon()
+        for endpoint in self._endpoints:
+            endpoint.abandon()
 
     async def close(self) -> None:
         """End every service."""

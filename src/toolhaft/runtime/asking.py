@@ -6,19 +6,17 @@ cannot be parked, and is left by an exception.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
-from os import urandom
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Protocol
 
 import msgspec
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Struct
 
 from ..envelope import Id, Outgoing
 from ..errors import McpError, ToolError, clipped
 from ..protocol.calls import Answer, Call, Era
-from ..protocol.journal import LAST_ROUND, Journal
+from ..protocol.journal import LAST_ROUND
 from ..protocol.peer import failed, notice, suspended
 from ..protocol.ports import Store
 from ..protocol.questions import (
@@ -32,6 +30,7 @@ from ..protocol.questions import (
     unfit,
 )
 from ..types.notices import Cancelled
+from .steps import Steps
 
 # So many turns of the loop without another question, and nobody is about to ask one.
 _QUIET_TURNS = 10
@@ -81,7 +80,7 @@ def _settle(future: "asyncio.Future[Answer]", answer: Answer) -> None:
         future.set_result(answer)
 
 
-class Host(Protocol):
+class AskingDriver(Protocol):
     """The driver of the call, as far as asking needs it."""
 
     loop: asyncio.AbstractEventLoop
@@ -107,34 +106,14 @@ class Host(Protocol):
         ...
 
 
-class _Act:
-    """A step that is being done."""
-
-    __slots__ = ("asking", "is_over")
-
-    def __init__(self, asking: "Asking") -> None:
-        self.asking = asking
-        self.is_over = False
-
-
-# Tasks and threads that a step makes belong to it: who does can be told by nothing else.
-_current_act: ContextVar[_Act | None] = ContextVar("step", default=None)
-
-
-def in_step() -> bool:
-    """Does the code that runs now belong to a step?"""
-    act = _current_act.get()
-    return act is not None and not act.is_over
-
-
 class Asking:
     """What one call asks its client. To be used on the loop's thread."""
 
-    def __init__(self, call: Call, host: Host, send: Callable[[bytes], None]) -> None:
+    def __init__(self, call: Call, driver: AskingDriver, send: Callable[[bytes], None]) -> None:
         self._call = call
-        self._host = host
+        self._driver = driver
         self._send = send
-        self._loop = host.loop
+        self._loop = driver.loop
         self._open: dict[asyncio.Future[Answer], Id] = {}
         self._since = 0.0
         # Seconds that the call has spent waiting for its client, which are not its own.
@@ -150,10 +129,10 @@ class Asking:
         self._until = 0.0
         self._turns = 0
         self._timer: asyncio.TimerHandle | None = None
-        # Steps that have begun, which nothing interrupts.
-        self._steps = 0
-        # What steps gave and the store is to keep, as soon as the call makes way.
-        self._unkept: dict[str, bytes] = {}
+        # While one of these is done, nothing interrupts the call.
+        self.steps = Steps(
+            call, driver.store, driver.answer_seconds * LAST_ROUND, ended=self._ended_step
+        )
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
         """The answers. If the client has to be answered first, the caller is parked for good."""
@@ -183,8 +162,7 @@ class Asking:
 
     async def _ask_or_leave(self, questions: Questions) -> dict[str, Any] | None:
         """The answers, or None if the client has to be answered first."""
-        act = _current_act.get()
-        if act is not None and act.asking is self and not act.is_over:
+        if self.steps.is_here:
             raise RuntimeError("a step cannot ask; ask before it, and give it the answer")
         match self._call.era.ask(self._call, questions):
             case Answered(answers=answers):
@@ -193,7 +171,7 @@ class Asking:
                 return await self._wait(questions, waiting)
             case Suspended(questions=still_open):
                 self._questions |= still_open
-                await self._keep()
+                await self.steps.keep()
                 return None
 
     def cancel(self) -> None:
@@ -217,35 +195,10 @@ class Asking:
         if self._timer is not None:
             self._timer.cancel()
 
-    # Steps
-
-    async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
-        """Do something once, over all rounds, and what it gave."""
-        key, found = await self.begin_step(name)
-        if found is not None:
-            return found
-        try:
-            with self.acting():
-                found = value = await act()
-        finally:
-            await self.end_step(key, found)
-        return value
-
-    @contextmanager
-    def acting(self) -> Generator[None]:
-        """While a step is done, nobody who belongs to it can ask: what it has done so far would be
-        done again."""
-        before, act = _current_act.get(), _Act(self)
-        _current_act.set(act)
-        try:
-            yield
-        finally:
-            act.is_over = True
-            _current_act.set(before)
+    # Making way
 
     async def begin_step(self, name: str) -> tuple[str, bytes | None]:
-        """Under which key it is recorded, and what it gave if it was done before. If not, nobody
-        interrupts the call before it has ended.
+        """See `Steps.begin`.
 
         Raises:
             CancelledError: the call makes way. It is not at its end, so what it does on the way
@@ -253,79 +206,11 @@ class Asking:
         """
         if self.suspended:
             raise asyncio.CancelledError
-        journal = self._journal()
-        key = journal.step_key(name)
-        if key in journal.steps:
-            return key, bytes(journal.steps[key])
-        if key not in journal.kept:
-            self._steps += 1
-            return key, None
-        found = await self._host.store.get(journal.kept[key])
-        if found is None:
-            raise ToolError(
-                f"the step {name!r} was done, and what it gave is not kept any more; do not repeat "
-                "the call blindly"
-            )
-        return key, found
+        return await self.steps.begin(name)
 
-    async def end_step(self, key: str, value: bytes | None) -> None:
-        """It has ended, with a value or without."""
-        try:
-            if value is not None:
-                await self._record(key, value)
-        finally:
-            self._end_step()
-
-    def act_on_thread(
-        self, key: str, act: Callable[[], bytes], run: Callable[[Coroutine[Any, Any, None]], None]
-    ) -> bytes:
-        """What a step gives that has begun, of a plain function and on its thread."""
-        found: bytes | None = None
-        try:
-            with self.acting():
-                found = value = act()
-        finally:
-            run(self.end_step(key, found))
-        return value
-
-    async def _record(self, key: str, value: bytes) -> None:
-        journal = self._journal()
-        if self._call.era.hides:
-            journal.steps[key] = Raw(value)
-            return
-        self._unkept[key] = value
-        if self._questions:
-            await self._put()
-
-    async def _keep(self) -> None:
-        """Keep what steps gave, before the call makes way: nothing interrupts that either."""
-        if self._unkept:
-            self._steps += 1
-            try:
-                await self._put()
-            finally:
-                self._end_step()
-
-    async def _put(self) -> None:
-        seconds = self._host.answer_seconds * LAST_ROUND
-        while self._unkept:
-            key, value = next(iter(self._unkept.items()))
-            handle = f"step:{urandom(16).hex()}"
-            await self._host.store.put(handle, value, seconds=seconds)
-            self._journal().kept[key] = handle
-            self._unkept.pop(key, None)
-
-    def _end_step(self) -> None:
-        self._steps -= 1
-        if self._parked and not self._steps and not self.suspended and not self._turns:
+    def _ended_step(self) -> None:
+        if self._parked and not self.suspended and not self._turns:
             self._park()
-
-    def _journal(self) -> Journal:
-        if self._call.journal is None:
-            self._call.journal = Journal()
-        return self._call.journal
-
-    # Making way
 
     def _park(self) -> None:
         if not self._turns:
@@ -341,11 +226,11 @@ class Asking:
             self._make_way()
 
     def _make_way(self) -> None:
-        if self._steps or self._turns or self.suspended or self._call.over:
+        if self.steps.under_way or self._turns or self.suspended or self._call.over:
             return  # the last step, or the last turn, looks again
         if self._is_alone() or self._loop.time() >= self._until:
             self.suspend()
-            self._host.interrupt(self._call)
+            self._driver.interrupt(self._call)
         elif self._timer is None:
             self._timer = self._loop.call_at(self._until, self._end_grace)
 
@@ -355,7 +240,7 @@ class Asking:
 
     def _is_alone(self) -> bool:
         """Is the call itself parked, so that there is nothing beside it that it waits for?"""
-        owns, call = self._host.owns, self._call
+        owns, call = self._driver.owns, self._call
         return all(task is not None and owns(call, task) for task in self._askers)
 
     def suspend(self) -> None:
@@ -369,13 +254,13 @@ class Asking:
 
     def _leave(self) -> None:
         if not self._call.over:
-            self._host.leave(self._call)
+            self._driver.leave(self._call)
 
     def _answer(self) -> tuple[bytes, McpError | None]:
         try:
             return suspended(self._call, self._questions), None
         except Exception as error:  # whatever it is, the client waits for an answer
-            masked = self._host.masked(self._call, error)
+            masked = self._driver.masked(self._call, error)
             return failed(self._call, masked), masked
 
     # Waiting
@@ -409,7 +294,7 @@ class Asking:
         """Send requests; who waits is known before anybody can answer."""
         sent: dict[asyncio.Future[Answer], str] = {}
         for key, id_ in waiting.ids.items():
-            future = self._host.post.expect(self._call.era, id_)
+            future = self._driver.post.expect(self._call.era, id_)
             sent[future] = key
             if not self._open:
                 self._since, self.pause = self._loop.time(), self._loop.create_future()
@@ -421,7 +306,7 @@ class Asking:
     async def _next(
         self, ours: dict["asyncio.Future[Answer]", str]
     ) -> set["asyncio.Future[Answer]"]:
-        seconds = self._host.answer_seconds
+        seconds = self._driver.answer_seconds
         done, _ = await asyncio.wait(ours, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if not done:
             raise ToolError(f"the client did not answer within {seconds:g} s")
@@ -433,8 +318,8 @@ class Asking:
             id_ = self._open.pop(future, None)
             if id_ is None:  # it was told so when the call ended
                 continue
-            self._host.post.forget(self._call.era, id_)
-            if not self._host.closing.is_set():
+            self._driver.post.forget(self._call.era, id_)
+            if not self._driver.closing.is_set():
                 moot = Cancelled(request_id=id_, reason="the answer is not needed any more")
                 self._send(notice("notifications/cancelled", moot, self._call.caller.revision))
         if not self._open and self.pause is not None:
@@ -460,18 +345,3 @@ def _words(answer: Answer) -> str:
     except (msgspec.MsgspecError, UnicodeError):
         error = _Error()
     return clipped(error.message) or "it gave no reason"
-
-
-async def own_time(
-    task: "asyncio.Task[Any]", seconds: float, asking: Callable[[], Asking | None]
-) -> None:
-    """Wait for a task of a call, for so long, without the time that its client takes to answer."""
-    loop = asyncio.get_running_loop()
-    start, left = loop.time(), seconds
-    while left > 0 and not task.done():
-        await asyncio.wait([task], timeout=left)
-        asks = asking()
-        if asks is not None and asks.pause is not None:
-            either: list[asyncio.Future[Any]] = [task, asks.pause]
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        left = start + seconds + (0 if asks is None else asks.waited) - loop.time()

@@ -16,41 +16,29 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import msgspec
-
-from toolhaft_bridge.places import VERSION, peer_of
-
 from ..errors import clipped
 from ..protocol.ports import Place
 from . import descriptors
 from .ears import Loop
 from .endurance import run_to_the_end
-from .guest import Hook, Hooks, Refused, converse
+from .guest import converse
 from .handed import Handed
 from .hearing import ManyEars
+from .hooks import Hook, Hooks, Refused
+from .preamble import Preamble, check_user, first_line, tell_bridge, understood
 from .service import Service
 from .sockets import Taken, UnixSocket, locked
 from .telling import tell
 
 log = logging.getLogger(__name__)
 
-# How long whoever connects may take to say what it wants, and how long that may be.
+# How long whoever connects may take to say what it wants, and whoever makes a socket to be done.
 _PATIENCE: Final = 10.0
-_LONGEST: Final = 65536
 _MOST_CLIENTS: Final = 1000
 # After the system had nothing left to accept a client with.
 _A_WHILE: Final = 0.5
 _A_MOMENT: Final = 0.05
 _SLACK: Final = 1.0
-
-
-class Preamble(msgspec.Struct):
-    """What a bridge says first."""
-
-    toolhaft: int
-    ask: str
-    init: str | None = None
-    stop: str | None = None
 
 
 def unix_socket(path: str, name: str | None) -> UnixSocket:
@@ -221,66 +209,27 @@ class Host:
         """Hear what somebody wants, and give it."""
         try:
             async with asyncio.timeout(_PATIENCE):
-                line, rest = await self._first_line(wire, handed)
+                line, rest = await first_line(self._loop, wire, handed)
             if line is None:
                 return
             # Not before it has spoken: who is cut off while it does, does not hear why.
-            self._check_peer(wire)
-            wanted = self._understood(line)
+            check_user(wire)
+            if len(self._clients) > _MOST_CLIENTS:
+                raise Refused(f"it serves {_MOST_CLIENTS} clients already, and no more at once")
+            wanted = understood(line)
             if wanted.ask == "serve":
                 await self._serve_client(wire, handed, wanted, rest)
             elif wanted.ask in self._answers:
-                await self._tell(wire, self._answers[wanted.ask]())
+                await tell_bridge(self._loop, wire, self._answers[wanted.ask]())
             else:
                 known = ", ".join(["serve", *self._answers])
                 raise Refused(f"it can be asked for {known}, not for {clipped(wanted.ask)!r}")
         except TimeoutError:
             log.warning("somebody connected and asked for nothing within %g s", _PATIENCE)
         except Refused as error:
-            await self._tell(wire, {"error": str(error)})
+            await tell_bridge(self._loop, wire, {"error": str(error)})
         except OSError as error:
             log.debug("a client has gone: %s", error)
-
-    def _check_peer(self, wire: socket.socket) -> None:
-        user = peer_of(wire)
-        if user is not None and user not in (0, os.getuid()):
-            log.warning("uid %d was turned away: the socket is for uid %d", user, os.getuid())
-            raise Refused(f"it is for uid {os.getuid()} only, and this is uid {user}")
-        if len(self._clients) > _MOST_CLIENTS:
-            raise Refused(f"it serves {_MOST_CLIENTS} clients already, and no more at once")
-
-    async def _first_line(self, wire: socket.socket, handed: Handed) -> tuple[bytes | None, bytes]:
-        data = b""
-        while b"\n" not in data:
-            more = await handed.receive(self._loop, wire, _LONGEST)
-            data += more
-            if not more and not data:
-                return None, b""  # somebody only wanted to know whether we live
-            if not more or len(data) > _LONGEST:
-                raise Refused("the first line is how a bridge says what it wants, and none came")
-        line, _, rest = data.partition(b"\n")
-        return line, rest
-
-    def _understood(self, line: bytes) -> Preamble:
-        try:
-            wanted = msgspec.json.decode(line, type=Preamble)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            raise Refused(
-                "the first line is how a bridge says what it wants, and this is none; connect with "
-                "toolhaft attach, which does"
-            ) from None
-        if wanted.toolhaft != VERSION:
-            raise Refused(
-                f"it speaks version {VERSION} with bridges, and this one {wanted.toolhaft}; use "
-                "the same version of toolhaft on both sides"
-            )
-        return wanted
-
-    async def _tell(self, wire: socket.socket, members: dict[str, Any]) -> None:
-        line = msgspec.json.encode({"toolhaft": VERSION, **members}) + b"\n"
-        with contextlib.suppress(OSError, TimeoutError):  # then nobody wants to know
-            async with asyncio.timeout(_PATIENCE):
-                await self._loop.sock_sendall(wire, line)
 
     def _info(self) -> dict[str, Any]:
         info = self._service.info
@@ -297,13 +246,13 @@ class Host:
     async def _serve_client(
         self, wire: socket.socket, handed: Handed, wanted: Preamble, rest: bytes
     ) -> None:
-        around, named = self._hooks.around, self._hooks.named
+        around, find = self._hooks.around, self._hooks.find
         async with (
             around(self._init, self._stop),
-            around(await named(wanted.init), await named(wanted.stop)),
+            around(await find(wanted.init), await find(wanted.stop)),
         ):
             taken = {"taken": True} if not rest and handed.take() else {}
-            await self._tell(wire, {"name": self._name, "pid": self._process, **taken})
+            await tell_bridge(self._loop, wire, {"name": self._name, "pid": self._process, **taken})
             self._served += 1
             try:
                 await converse(

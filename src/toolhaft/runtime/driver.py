@@ -241,8 +241,7 @@ class Driver:
     def _complete(self, running: Running, result: Result) -> None:
         try:
             text = running.era.finish(running, result)
-            long = len(text) > LONG
-            frame = in_pieces(running.id, text) if long else response(running.id, text)
+            frame = in_pieces(running.id, text) if len(text) > LONG else response(running.id, text)
         except Exception as error:
             self._fail(running, error)
             return

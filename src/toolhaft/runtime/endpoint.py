@@ -69,6 +69,7 @@ class Endpoint:
         self.loop = asyncio.get_running_loop()
         self._service = service
         self._limits = limits
+        self._longest = limits.message_bytes
         self._thread = get_ident()
         self._settings = settings
         self._doors = settings.doors
@@ -134,7 +135,7 @@ class Endpoint:
     def at_once(self, head: Head, body: bytes) -> Whole | Begun | None:
         """What comes of it before anybody has to wait: its response, or a call that is under way.
         None: nothing was done."""
-        if not self._is_plain:  # any more
+        if not self._is_plain or len(body) > self._longest:
             return None
         try:
             return self._posting.at_once(head, None, decode(body))
@@ -296,6 +297,11 @@ class Endpoint:
             self._pair.end()
 
     @property
+    def is_over(self) -> bool:
+        """Is nobody answered at once any more?"""
+        return not self._is_plain
+
+    @property
     def busy(self) -> bool:
         """Does anybody wait for an answer?"""
         return bool(self._driver.calls) or (self._pair is not None and self._pair.busy)
@@ -311,7 +317,8 @@ class Endpoint:
         self._patience.hurry()
 
     def forget(self) -> None:
-        """The loop is gone, and there was no time to end."""
+        """The loop is gone, and there was no time to end; or another one has its turn."""
+        self._is_plain = False
         self._leave()
 
     async def close(self) -> None:

@@ -5,7 +5,7 @@ import threading
 from collections import deque
 
 
-class _Place:
+class _Waiter:
     """Somebody who waits in line."""
 
     __slots__ = ("called", "future", "loop")
@@ -25,7 +25,7 @@ class Gate:
 
     def __init__(self, size: int) -> None:
         self._free = size
-        self._line: deque[_Place] = deque()
+        self._line: deque[_Waiter] = deque()
         self._lock = threading.Lock()
 
     async def __aenter__(self) -> None:
@@ -33,22 +33,22 @@ class Gate:
             if self._free:
                 self._free -= 1
                 return
-            place = _Place()
-            self._line.append(place)
+            waiter = _Waiter()
+            self._line.append(waiter)
         try:
-            await place.future
-        except BaseException:  # cancelled, or closed by whoever drives us: the place is not lost
-            self._give_up(place)
+            await waiter.future
+        except BaseException:  # cancelled, or closed by whoever drives us: its turn is not lost
+            self._give_up(waiter)
             raise
 
     async def __aexit__(self, *_: object) -> None:
         self._let_in()
 
-    def _give_up(self, place: _Place) -> None:
+    def _give_up(self, waiter: _Waiter) -> None:
         with self._lock:
-            if not place.called:
-                if place in self._line:
-                    self._line.remove(place)
+            if not waiter.called:
+                if waiter in self._line:
+                    self._line.remove(waiter)
                 return
         self._let_in()  # it was this one's turn already
 
@@ -56,11 +56,11 @@ class Gate:
         """The next one, or if nobody waits, whoever comes next."""
         with self._lock:
             while self._line:
-                place = self._line.popleft()
+                waiter = self._line.popleft()
                 try:
-                    place.loop.call_soon_threadsafe(place.call)
+                    waiter.loop.call_soon_threadsafe(waiter.call)
                 except RuntimeError:  # its loop is closed
                     continue
-                place.called = True
+                waiter.called = True
                 return
             self._free += 1

@@ -14,6 +14,8 @@ import os
 import socket
 import stat
 import sys
+import termios
+from collections.abc import Callable
 from typing import Final
 
 from toolhaft_bridge.journal import SIZE, Journal
@@ -119,6 +121,12 @@ def _are_ends(out: int, into: int) -> bool:
     return stat.S_ISFIFO(one.st_mode) and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
+def _held_by(pipe: int) -> int:
+    """How much lies in a pipe."""
+    count = fcntl.ioctl(pipe, termios.FIONREAD, bytes(array.array("i", [0])))
+    return int.from_bytes(count, sys.byteorder)
+
+
 async def _readable(loop: asyncio.AbstractEventLoop, wire: socket.socket) -> None:
     ready: asyncio.Future[None] = loop.create_future()
 
@@ -133,13 +141,26 @@ async def _readable(loop: asyncio.AbstractEventLoop, wire: socket.socket) -> Non
         loop.remove_reader(wire)
 
 
-class NotedOutput(Output):
-    """Writes frames so that the bridge knows of each byte whether it was written."""
+class RecordedOutput(Output):
+    """Writes frames so that the bridge knows of each byte whether it was written.
 
-    def __init__(self, handed: Handed, framer: Framer, high: int, journal: Journal) -> None:
+    What cannot be delivered is left in the outbox. With the end of the connection, to which
+    `broken` has to lead, the bridge delivers that, and answers whatever else was asked."""
+
+    def __init__(
+        self,
+        handed: Handed,
+        framer: Framer,
+        high: int,
+        journal: Journal,
+        *,
+        broken: Callable[[], None],
+    ) -> None:
         super().__init__(handed.output, framer, high)
         self._journal = journal
         self._outbox, self._into = handed.outbox
+        self._broken = broken
+        self._is_broken = False
         # How much is in the outbox.
         self._waiting = 0
         # Into a socket that somebody makes wait again, who shares it, the system would wait.
@@ -151,23 +172,25 @@ class NotedOutput(Output):
     def _write(self, data: bytes | memoryview) -> None:
         rest = memoryview(data) if len(data) > _CHUNK else data
         try:
-            while (rest or self._waiting) and self._descriptor >= 0:
+            while (rest or self._waiting) and self._descriptor >= 0 and not self._is_broken:
                 if not self._waiting:
                     count = self._waiting = self._journal.write(self._into, rest)
                     rest = rest[count:]
                 sent = self._deliver()
                 self._waiting -= sent
                 self.taken += sent
-        except BlockingIOError:
-            self.left = memoryview(rest)
-            if not self._watched:
-                self._watched = True
-                self._loop.call_soon_threadsafe(self._watch)
-            return
-        except OSError:
-            # Nobody reads any more. The bridge sees that, and its end is the end of this.
-            self._waiting = 0
-            self.taken += len(rest)
+        except OSError as error:
+            # Nobody but us writes to the outbox or empties it. If somebody does, there is nothing
+            # to be waited for: it would be tried again and again.
+            if isinstance(error, BlockingIOError) and _held_by(self._outbox) == self._waiting:
+                self.left = memoryview(rest)
+                if not self._watched:
+                    self._watched = True
+                    self._loop.call_soon_threadsafe(self._watch)
+                return
+            log.debug("a client cannot be written to: %s", error)
+            self._is_broken = True
+            self._loop.call_soon_threadsafe(self._broken)
         self.left = None
 
     def _deliver(self) -> int:

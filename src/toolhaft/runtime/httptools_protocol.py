@@ -50,7 +50,6 @@ _OF_EVENTS: Final = _head(200, FINISHED)
 _MOST_AT_ONCE: Final = 16
 # So many requests with other heads, and the one that is remembered makes way.
 _MOST_MISSES: Final = 8
-_MOST_LENGTHS: Final = 32
 
 
 class Protocol(HttpToolsProtocol):
@@ -74,12 +73,11 @@ class Protocol(HttpToolsProtocol):
         self._is_between = True
         self._seen = 0
         self._complete = 0
-        # Was it answered at once?
-        self._is_answered = False
+        # Who has answered it at once, if anybody has.
+        self._answered_by: Endpoint | None = None
+        # A head to know again, and who has answered it.
         self._known: Known | None = None
-        # What was made of it, by the length of the body; and by whom.
-        self._heads: dict[bytes, Head] = {}
-        self._heads_of: Endpoint | None = None
+        self._known_by: Endpoint | None = None
         self._misses = 0
         # What gives the answer of a call that is under way before its request is parsed.
         self._begun: Any = None
@@ -98,7 +96,7 @@ class Protocol(HttpToolsProtocol):
         """A request begins. Its scope is made when it is needed."""
         self._in_head = True
         self._is_between = False
-        self._is_answered = False
+        self._answered_by = None
         self._seen += 1
         self.url = b""
         self.headers = []
@@ -163,7 +161,7 @@ class Protocol(HttpToolsProtocol):
         if type(outcome) is Whole:
             self._endpoint = None
             self._held.clear()
-            self._is_answered = True
+            self._answered_by = endpoint
             self._answer(outcome)
         else:
             self._let_go(partial(endpoint, begun=outcome) if type(outcome) is Begun else None)
@@ -199,42 +197,36 @@ class Protocol(HttpToolsProtocol):
 
     # The short way
 
-    def _again(self, head: Known, data: bytes) -> bool:
+    def _again(self, endpoint: Endpoint, head: Known, data: bytes) -> bool:
         """Answer a request whose head is known. False: it is still to be parsed."""
         found = head.request(data)
         if found is None or self._is_waiting or self.flow.write_paused:
             return False
-        length, body = found
-        endpoint = self._services.at_hand(head.url, self.loop)
-        if endpoint is None:
-            return False
-        expected = self._heads.get(length) if endpoint is self._heads_of else None
-        if expected is None:
-            expected = endpoint.expects(head.with_length(length))
-            if expected is None:
-                return False
-            if endpoint is not self._heads_of or len(self._heads) >= _MOST_LENGTHS:
-                self._heads_of, self._heads = endpoint, {}
-            self._heads[length] = expected
-        outcome = endpoint.at_once(expected, body)
+        outcome = endpoint.at_once(*found)
         if type(outcome) is Whole:
-            self._unset_keepalive_if_required()
+            if self.timeout_keep_alive_task is not None:
+                self._unset_keepalive_if_required()
             self._answer(outcome)
             return True
-        self._begun = partial(endpoint, begun=outcome) if type(outcome) is Begun else self._usual
+        if type(outcome) is Begun:
+            self._begun = partial(endpoint, begun=outcome)
+        else:
+            self._begun = self._usual
+            if endpoint.is_over:
+                self._known = self._known_by = None
         return False
 
     @property
     def _was_all(self) -> bool:
         """Is one request, which was answered at once, all that came?"""
-        return self._seen == 1 and self._is_answered and self._is_between
+        return self._seen == 1 and self._answered_by is not None and self._is_between
 
     def _remember(self, data: bytes) -> None:
         """The head of this request, which was all that came."""
         self._misses += 1
-        if self._known is None or self._misses > _MOST_MISSES:
-            self._known = known(data, self.url, self.headers)
-            self._heads_of = None
+        if self._expected is not None and (self._known is None or self._misses > _MOST_MISSES):
+            self._known = known(data, self._expected)
+            self._known_by = self._answered_by
             self._misses = 0
 
     def _answer(self, whole: Whole) -> None:
@@ -280,7 +272,13 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """More of a request, or of several."""
         is_first = self._is_between
-        if is_first and self._known is not None and self._again(self._known, data):
+        head, endpoint = self._known, self._known_by
+        if (
+            head is not None
+            and endpoint is not None
+            and is_first
+            and self._again(endpoint, head, data)
+        ):
             self._misses = 0
             return
         self._active_at = self.loop.time()

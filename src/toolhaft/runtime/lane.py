@@ -19,6 +19,9 @@ class Lane:
 
     def __init__(self, size: int) -> None:
         self._size = size
+        self._begin()
+
+    def _begin(self) -> None:
         self._shared = _Shared()
         self._end = weakref.finalize(self, self._shared.end)
         self._end.atexit = False
@@ -28,9 +31,7 @@ class Lane:
         parent's."""
         self._end.detach()
         self._shared.close()
-        self._shared = _Shared()
-        self._end = weakref.finalize(self, self._shared.end)
-        self._end.atexit = False
+        self._begin()
 
     def submit(self, work: Work) -> None:
         """Run it soon, on whichever thread is free.

@@ -48,7 +48,9 @@ class _Entry(Struct, gc=False):
 class MemoryStore:
     """Keeps values and logs until their time is over, and no more of them than fits.
 
-    Those that were used least recently go first."""
+    If there are too many, logs go before values: a client that comes back and finds no log misses
+    what it was sent, one that finds no session has to begin anew. Of each, those that were used
+    least recently go first."""
 
     def __init__(
         self,
@@ -124,7 +126,6 @@ class MemoryStore:
         self._size += entry.size
         heapq.heappush(self._ends, (entry.end, key))
         while len(self._entries) > self._most or self._size > self._most_bytes:
-            # What was sent can be lost rather than what is known.
             self._drop(next(iter(self._logs or self._entries)))
         if len(self._ends) > 2 * len(self._entries) + _SPARE:
             self._ends = [(entry.end, key) for key, entry in self._entries.items()]

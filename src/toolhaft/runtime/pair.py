@@ -6,19 +6,32 @@ The client opens the stream and is told where to post. Whatever it posts is answ
 import asyncio
 import secrets
 from threading import get_ident
+from typing import NamedTuple
 from urllib.parse import parse_qs
+
+from msgspec import UNSET
 
 from ..errors import McpError
 from ..protocol.head import Head
-from ..protocol.http import refused, takes, unreadable
+from ..protocol.http import Refused, refused, takes, unreadable
 from ..protocol.sse import KEEP_ALIVE, endpoint, event
 from .answering import watch
 from .connection import Connection
 from .pump import Outside
 from .reading import TurnedAway, whole
+from .refusals import too_busy
 from .reply import Reply
 from .response import Receive, Response, Scope
 from .service import Service, connected
+
+
+class _Open(NamedTuple):
+    """A client that listens."""
+
+    connection: Connection
+    # What goes to it, on its stream.
+    reply: Reply
+    principal: str | None
 
 
 class Pair:
@@ -28,7 +41,7 @@ class Pair:
         self._service = service
         self._limits = service.limits
         self._loop = asyncio.get_running_loop()
-        self._open: dict[str, tuple[Connection, Reply, str | None]] = {}
+        self._open: dict[str, _Open] = {}
         self._ending = False
 
     async def serve(
@@ -71,7 +84,7 @@ class Pair:
                 throttle=reply.throttle,
                 full=lambda: reply.is_full,
             ) as connection:
-                self._open[name] = (connection, reply, principal)
+                self._open[name] = _Open(connection, reply, principal)
                 await response.begin()
                 await response.write(endpoint(f"{path}?session={name}"))
                 await self._pass_on(connection, reply, response)
@@ -108,9 +121,9 @@ class Pair:
     ) -> None:
         names = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("session", [])
         name = "".join(names)
-        connection, _, owner = self._open.get(name, (None, None, None))
-        if connection is None or owner != principal:
-            raise TurnedAway(refused(404, "there is no such stream (any more): GET a new one"))
+        client = self._open.get(name)
+        if client is None or client.principal != principal:
+            raise TurnedAway(_no_stream())
         most = self._limits.message_bytes
         # Clients of that time take no streams as the answer to a POST.
         refusal = unreadable(head, most, streams=False)
@@ -119,31 +132,37 @@ class Pair:
         body = await whole(
             await receive(), receive, most, response.patient(self._limits.body_seconds)
         )
-        if name not in self._open or self.calls >= self._limits.all_calls:
-            raise TurnedAway(refused(503, "too many calls, or the stream is closed"))
+        if name not in self._open:  # any more
+            raise TurnedAway(_no_stream())
+        if self.calls >= self._limits.all_calls:
+            raise TurnedAway(too_busy(UNSET))
         with Outside(self._loop, response.task):
-            connection.receive(body, principal)
+            client.connection.receive(body, principal)
         await response.empty(202)
 
     @property
     def busy(self) -> bool:
         """Does anybody wait for an answer?"""
-        return any(connection.driver.calls for connection, _, _ in self._open.values())
+        return self.calls > 0
 
     @property
     def calls(self) -> int:
         """How many calls are under way."""
-        return sum(len(connection.driver.calls) for connection, _, _ in self._open.values())
+        return sum(len(client.connection.driver.calls) for client in self._open.values())
 
     def end(self) -> None:
         """Let everybody go who waits for nothing, and the others as soon as they have it."""
         self._ending = True
-        for connection, reply, _ in self._open.values():
-            if not connection.driver.calls:
-                reply.close()
+        for client in self._open.values():
+            if not client.connection.driver.calls:
+                client.reply.close()
 
     def abandon(self, error: McpError) -> None:
         """Tell everybody who waits that there will be no result."""
-        for connection, reply, _ in self._open.values():
-            connection.driver.abandon(error)
-            reply.close()
+        for client in self._open.values():
+            client.connection.driver.abandon(error)
+            client.reply.close()
+
+
+def _no_stream() -> Refused:
+    return refused(404, "there is no such stream (any more): GET a new one")

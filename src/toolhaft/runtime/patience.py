@@ -43,9 +43,8 @@ class Patience:
     def _tick(self) -> None:
         self._now = self._loop.time()
         for task, since in self._since.items():
-            if since < self._now - self._seconds and task not in self._late:
-                self._late.add(task)
-                task.cancel()
+            if since < self._now - self._seconds:
+                self._interrupt(task)
         self._timer = self._loop.call_later(self._seconds / 4, self._look)
 
     def _look(self) -> None:
@@ -57,9 +56,13 @@ class Patience:
     def hurry(self) -> None:
         """Wait for nobody any more."""
         for task in self._since:
-            if task not in self._late:
-                self._late.add(task)
-                task.cancel()
+            self._interrupt(task)
+
+    def _interrupt(self, task: Task) -> None:
+        """Once: `end` takes back one cancellation."""
+        if task not in self._late:
+            self._late.add(task)
+            task.cancel()
 
     def close(self) -> None:
         """Nobody waits any more."""

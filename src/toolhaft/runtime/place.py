@@ -68,7 +68,7 @@ class _Work:
             if not self._done.done() and is_closed():
                 if cancelled:
                     break
-                raise ToolError("the program's event loop is closed, so nothing can run on it")
+                raise _closed()
         if cancelled:
             raise asyncio.CancelledError
         return self._done.result().value()
@@ -85,6 +85,10 @@ class _Work:
             with contextlib.suppress(RuntimeError):  # closed
                 stop()
         return False
+
+
+def _closed() -> ToolError:
+    return ToolError("the program's event loop is closed, so nothing can run on it")
 
 
 class LoopPlace:
@@ -135,9 +139,7 @@ class LoopPlace:
         try:
             self._loop.call_soon_threadsafe(function)
         except RuntimeError:
-            raise ToolError(
-                "the program's event loop is closed, so nothing can run on it"
-            ) from None
+            raise _closed() from None
 
 
 class CallablePlace:

@@ -169,9 +169,9 @@ class Posting:
         reply = self._reply()
         self._start(call, live, head, reply)
         frame = reply.final
-        if frame is None or reply.error is not None or reply.frames or live is not None:
+        if frame is None or reply.error is not None or live is not None:
             return self._outcome(call, live, reply)
-        return Whole(200, frame)
+        return finished(reply, stateless=True) if reply.frames else Whole(200, frame)
 
     def _outcome(self, call: Running, live: Live | None, reply: Reply) -> Whole | Begun:
         stateless = not call.caller.revision.handshake

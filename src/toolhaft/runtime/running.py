@@ -15,14 +15,14 @@ from ..protocol.peer import notice
 from ..protocol.ports import Place
 from ..protocol.questions import Questions
 from ..types.wire import Wire
-from .asking import Asking, Host, own_time
+from .asking import Asking, AskingDriver
 from .ended import Ended, end_of
 from .line import Line
 
 RESULT: Final = (Wire, bytes)
 
 
-class Driving(Host, Protocol):
+class Driving(AskingDriver, Protocol):
     """The driver of a call, as the call needs it."""
 
     @property
@@ -68,14 +68,15 @@ class Running(Call, eq=False, kw_only=True):
         """Send a notification that belongs to this call. From any thread; never waits."""
         # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
         # progress: it "MUST stop after completion".
-        if not self.over and self.line is not None:
-            line = self.line
-            is_here = self._driver.is_here
-            if self.place is not None and not is_here and line.is_full:
-                return  # the program must not wait for a client that does not read
-            line.send(notice(method, params, self.caller.revision))
-            if self.place is None and not is_here:
-                line.throttle()
+        line = self.line
+        if self.over or line is None:
+            return
+        is_here = self._driver.is_here
+        if self.place is not None and not is_here and line.is_full:
+            return  # the program must not wait for a client that does not read
+        line.send(notice(method, params, self.caller.revision))
+        if self.place is None and not is_here:
+            line.throttle()
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
         """Do something in a moment, and only once for a key. From any thread."""
@@ -90,19 +91,16 @@ class Running(Call, eq=False, kw_only=True):
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
         """Put questions to the client, all at once, and wait for the answers."""
-        if self._driver.is_here:
-            return await self._asking().ask(questions)
-        if self.place is None:
+        if self.place is None and not self._driver.is_here:
             raise RuntimeError("a call asks on the server's own loop; on a thread, use ctx.sync")
-
-        async def on_the_loop() -> dict[str, Any]:
-            return await self._asking().ask(questions)
-
-        answers: dict[str, Any] = await self._hop(on_the_loop())
-        return answers
+        _, answers = await self._hop(self._with_asking(lambda asking: asking.ask(questions)))
+        return dict(answers)
 
     async def _hop(self, outcome: Awaitable[Any]) -> Any:
-        """What comes of something on our own loop, for a coroutine on the loop of the program."""
+        """What comes of something on our own loop, for a coroutine there or on the loop of the
+        program."""
+        if self._driver.is_here:
+            return await outcome
 
         async def on_the_loop() -> Any:
             return await outcome
@@ -121,10 +119,6 @@ class Running(Call, eq=False, kw_only=True):
         return dict(answers)
 
     def _from_thread(self, act: Callable[[Asking], Coroutine[Any, Any, Any]]) -> tuple[Asking, Any]:
-        async def on_the_loop() -> tuple[Asking, Any]:
-            asking = self._asking()
-            return asking, await act(asking)
-
         if self._driver.is_here:
             raise RuntimeError(
                 "a function that asks cannot run on the loop: make it async, or register it "
@@ -135,30 +129,42 @@ class Running(Call, eq=False, kw_only=True):
                 "a plain function on the program's loop cannot wait for an answer: make it async"
             )
         try:
-            found: tuple[Asking, Any] = self._driver.run(on_the_loop())
+            found: tuple[Asking, Any] = self._driver.run(self._with_asking(act))
         except CancelledError:
             raise (Suspension if self.suspended else Cancelled) from None
         return found
 
     async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
         """Do something that is not done again when the call is, and what it gave."""
-        if self._driver.is_here:
-            return await self._asking().step(name, act)
-        asking = self._asking()
-        key, found = await self._hop(asking.begin_step(name))
+        begun = self._with_asking(lambda asking: asking.begin_step(name))
+        asking, (key, found) = await self._hop(begun)
         if found is not None:
             return bytes(found)
         try:
-            with asking.acting():
+            with asking.steps.acting():
                 found = value = await act()
         finally:
-            await self._hop(asking.end_step(key, found))
+            await self._hop(asking.steps.end(key, found))
         return value
 
     def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
         """The same for a plain function."""
         asking, (key, found) = self._from_thread(lambda asking: asking.begin_step(name))
-        return asking.act_on_thread(key, act, self._driver.run) if found is None else bytes(found)
+        if found is not None:
+            return bytes(found)
+        try:
+            with asking.steps.acting():
+                found = value = act()
+        finally:
+            self._driver.run(asking.steps.end(key, found))
+        return value
+
+    async def _with_asking(
+        self, act: Callable[[Asking], Coroutine[Any, Any, Any]]
+    ) -> tuple[Asking, Any]:
+        """On our own loop, where nobody ends the call meanwhile."""
+        asking = self._asking()
+        return asking, await act(asking)
 
     def _asking(self) -> Asking:
         if self.cancelled:
@@ -209,7 +215,7 @@ class Running(Call, eq=False, kw_only=True):
         """Wait for an outcome, but not for ever."""
         task = self._driver.spawn(outcome)
         try:
-            await own_time(task, seconds, lambda: self.asking)
+            await _own_time(task, seconds, lambda: self.asking)
         except asyncio.CancelledError:
             task.cancel()
             await end_of(task)
@@ -220,3 +226,18 @@ class Running(Call, eq=False, kw_only=True):
         self.overdue = True
         task.cancel()
         raise ToolError(f"{what} took longer than {seconds:g} s")
+
+
+async def _own_time(
+    task: "asyncio.Task[Any]", seconds: float, asking: Callable[[], Asking | None]
+) -> None:
+    """Wait for a task of a call, for so long, without the time that its client takes to answer."""
+    loop = asyncio.get_running_loop()
+    start, left = loop.time(), seconds
+    while left > 0 and not task.done():
+        await asyncio.wait([task], timeout=left)
+        asks = asking()
+        if asks is not None and asks.pause is not None:
+            either: list[asyncio.Future[Any]] = [task, asks.pause]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        left = start + seconds + (0 if asks is None else asks.waited) - loop.time()

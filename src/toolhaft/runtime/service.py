@@ -50,6 +50,19 @@ class Service(Protocol):
     def mask(self, what: str, error: BaseException, /) -> str: ...
 
 
+def _driver(service: Service) -> Driver:
+    limits = service.limits
+    return Driver(
+        service.dispatch,
+        lane=service.lane,
+        most_calls=limits.calls,
+        mask=service.mask,
+        answer_seconds=limits.answer_seconds,
+        store=service.store,
+        counter=service.metrics,
+    )
+
+
 @contextlib.asynccontextmanager
 async def connected(
     service: Service,
@@ -70,16 +83,7 @@ async def connected(
     """
     if service.lifespan is not None:
         service.lifespan.join()
-    limits = service.limits
-    driver = Driver(
-        service.dispatch,
-        lane=service.lane,
-        most_calls=limits.calls,
-        mask=service.mask,
-        answer_seconds=limits.answer_seconds,
-        store=service.store,
-        counter=service.metrics,
-    )
+    limits, driver = service.limits, _driver(service)
     call = Running if place is None else partial(Running, place=place)
     make: Callable[..., Connection] = Connection
     if (traffic := service.traffic) is not None:

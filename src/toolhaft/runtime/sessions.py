@@ -222,7 +222,7 @@ class Sessions:
             return None
         try:
             session = Session.recalled(id_, written)
-        except (msgspec.MsgspecError, KeyError, ValueError) as error:
+        except msgspec.MsgspecError as error:
             log.warning("a session in the store cannot be read: %s", error)
             return None
         if session.caller.principal != principal:

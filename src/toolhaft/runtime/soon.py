@@ -2,8 +2,13 @@
 
 import asyncio
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Hashable
+
+from .telling import tell
+
+log = logging.getLogger(__name__)
 
 
 class Soon:
@@ -27,4 +32,7 @@ class Soon:
         with self._lock:
             actions, self._actions = self._actions, {}
         for action in actions.values():
-            action()
+            try:
+                action()
+            except Exception as error:  # a bug of ours; the others are to be done all the same
+                tell(log.error, "what was to be done in a moment raised %r", error, exc_info=error)

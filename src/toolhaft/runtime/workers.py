@@ -44,6 +44,8 @@ class Workers:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            for end in self._lifeline:
+                os.close(end)
 
     def _begin(self, *, first: bool = False) -> None:
         sys.stdout.flush()

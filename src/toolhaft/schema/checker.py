@@ -19,7 +19,7 @@ from .derived import Schema
 from .formats import FORMATS
 from .jsonvalues import among, choices_of, comparable, converted, is_a
 from .judging import Enough, Misfit, Rule, Rules, Run, Spent, inside
-from .subschemas import Forms, ReadPattern, Shapes, python_pattern, tag_of
+from .subschemas import Forms, ReadPattern, Subschemas, python_pattern, tag_of
 from .wording import (
     NOTHING,
     Path,
@@ -60,7 +60,7 @@ def problems(
         pattern: makes what searches a text for a pattern.
     """
     thing = "member" if where else "argument"
-    run = Run(value, Shapes(schema, pattern), _RULES, lenient=lenient, thing=thing)
+    run = Run(value, Subschemas(schema, pattern), _RULES, lenient=lenient, thing=thing)
     if refused:
         run.refuse()
     more = ""
@@ -84,7 +84,7 @@ def problems(
 
 
 def _enum(run: Run, value: Any, choices: list[Any], schema: Schema, path: Path) -> None:
-    if not run.shapes.is_listed(value, choices):
+    if not run.subschemas.is_listed(value, choices):
         run.fail(path, partial(one_of, choices), value)
 
 
@@ -94,7 +94,7 @@ def _const(run: Run, value: Any, choice: Any, schema: Schema, path: Path) -> Non
 
 
 def _ref(run: Run, value: Any, ref: str, schema: Schema, path: Path) -> None:
-    run.check(value, run.shapes.resolved(ref), path)
+    run.check(value, run.subschemas.resolved(ref), path)
 
 
 def _all_of(run: Run, value: Any, schemas: list[Schema], schema: Schema, path: Path) -> None:
@@ -103,7 +103,7 @@ def _all_of(run: Run, value: Any, schemas: list[Schema], schema: Schema, path: P
 
 
 def _any_of(run: Run, value: Any, listed: list[Any], schema: Schema, path: Path) -> None:
-    forms = run.shapes.forms_of(listed)
+    forms = run.subschemas.forms_of(listed)
     likely = forms.open_to(value, lenient=run.lenient)
     if len(likely) == 1:
         run.check(value, likely[0], path)
@@ -115,7 +115,7 @@ def _any_of(run: Run, value: Any, listed: list[Any], schema: Schema, path: Path)
 
 
 def _one_form(run: Run, value: Any, listed: list[Any], schema: Schema, path: Path) -> None:
-    forms = run.shapes.forms_of(listed)
+    forms = run.subschemas.forms_of(listed)
     likely = forms.open_to(value, lenient=run.lenient)
     if len(likely) == 1:
         run.check(value, likely[0], path)
@@ -223,7 +223,7 @@ def _is_multiple(value: float, unit: float) -> bool:
 
 
 def _pattern(run: Run, value: str, pattern: str, schema: Schema, path: Path) -> None:
-    search = run.shapes.pattern(pattern)
+    search = run.subschemas.pattern(pattern)
     if search is not None and not search(value):
         run.fail(path, f"must match the pattern {clipped(pattern)}", value)
 
@@ -251,7 +251,7 @@ def _items(run: Run, value: list[Any], each: Any, schema: Schema, path: Path) ->
     if each is False and len(value) > start:
         run.fail(path, f"must have at most {counted(start, 'item')}, got {len(value)}")
         return
-    plain, depth = run.shapes.plain_of(each), inside(path)
+    plain, depth = run.subschemas.plain_of(each), inside(path)
     for number in range(start, len(value)):
         if value[number].__class__ not in plain:
             run.check(value[number], each, (path, number, depth))
@@ -291,7 +291,7 @@ def _required(run: Run, value: Schema, names: list[str], schema: Schema, path: P
 def _matching(run: Run, value: Schema, patterns: Schema, schema: Schema, path: Path) -> None:
     depth = inside(path)
     for pattern, member in patterns.items():
-        search = run.shapes.pattern(pattern)
+        search = run.subschemas.pattern(pattern)
         for name in value:
             if search is not None and search(name):
                 run.check(value[name], member, (path, name, depth))
@@ -299,8 +299,8 @@ def _matching(run: Run, value: Schema, patterns: Schema, schema: Schema, path: P
 
 def _additional(run: Run, value: Schema, other: Any, schema: Schema, path: Path) -> None:
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    searches = [run.shapes.pattern(pattern) for pattern in patterns]
-    plain, depth = run.shapes.plain_of(other), inside(path)
+    searches = [run.subschemas.pattern(pattern) for pattern in patterns]
+    plain, depth = run.subschemas.plain_of(other), inside(path)
     for name, member in value.items():
         if name in known or member.__class__ in plain:
             continue

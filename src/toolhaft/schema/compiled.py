@@ -14,7 +14,7 @@ from jsonschema_rs import ValidationError, Validator
 from ..errors import clipped
 from .checker import problems
 from .derived import Schema
-from .explicit import Survey
+from .explicit import Survey, at
 from .jsonvalues import size_of
 from .subschemas import Searches
 from .wording import Path, Problem, expected, line, one_of
@@ -85,11 +85,7 @@ def _validator(schema: Schema, what: str) -> Validator:
     try:
         return _compiled(schema, jsonschema_rs.FancyRegexOptions(backtrack_limit=_MOST_STEPS))
     except ValidationError as error:
-        place = "".join(
-            f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path
-        )
-        at = f"at {clipped(place.removeprefix('.'))}: " if place else ""
-        raise ValueError(f"{what}: {at}{clipped(error.message)}") from None
+        raise ValueError(at(what, tuple(error.instance_path), clipped(error.message))) from None
 
 
 def _compiled(

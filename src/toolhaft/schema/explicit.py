@@ -65,8 +65,8 @@ def survey(schema: object, what: str, *, root_object: bool = True) -> Survey:
     try:
         walk.all()
     except _Refused as refused:
-        raise ValueError(_at(what, refused.place, refused.words)) from None
-    beyond = None if walk.beyond is None else _at(what, walk.beyond.place, walk.beyond.words)
+        raise ValueError(at(what, refused.place, refused.words)) from None
+    beyond = None if walk.beyond is None else at(what, walk.beyond.place, walk.beyond.words)
     if root_object and schema.get("type") != "object":
         raise ValueError(f'{what}: the root must have "type": "object"')
     return Survey(beyond, walk.is_readable)
@@ -106,7 +106,8 @@ class _Refused(Exception):
         self.words = words
 
 
-def _at(what: str, place: Place, words: str) -> str:
+def at(what: str, place: Place, words: str) -> str:
+    """Words about a place in a schema."""
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
     return f"{what}: at {clipped(path.removeprefix('.'))}: {words}" if path else f"{what}: {words}"
 
@@ -126,14 +127,14 @@ def _must_be_json(value: object, what: str, place: Place) -> None:
         for name, member in value.items():
             if not isinstance(name, str):
                 words = f"the name {name!r} is not a string, as it must be in JSON"
-                raise TypeError(_at(what, place, words))
+                raise TypeError(at(what, place, words))
             _must_be_json(member, what, (*place, name))
     elif _is_list(value):
         for number, item in enumerate(value):
             _must_be_json(item, what, (*place, number))
     elif not _is_scalar(value):
         words = f"{clipped(repr(value))} is not JSON; use str, int, float, bool, None, list or dict"
-        raise TypeError(_at(what, place, words))
+        raise TypeError(at(what, place, words))
 
 
 def _is_scalar(value: object) -> bool:

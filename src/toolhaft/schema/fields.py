@@ -112,14 +112,10 @@ def hidden_fields(kind: Any) -> list[str]:
     base: Any = get_origin(kind) or kind
     if not is_kind(base, object):
         return []
-    name, found = _name(base), getattr(base, "__attrs_attrs__", ())
+    name, found = base.__name__, getattr(base, "__attrs_attrs__", ())
     if is_dataclass(base):
         found = dataclass_fields(base)
     return [f"{name}.{field.name}" for field in found if not field.init]
-
-
-def _name(kind: Any) -> str:
-    return str(kind.__name__)
 
 
 def tag_of(kind: Any) -> str | None:

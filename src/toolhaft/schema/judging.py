@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from .derived import Schema
 from .jsonvalues import DEEPEST, choices_of, held_by, is_a, loosened, size_of
-from .subschemas import Shapes
+from .subschemas import Subschemas
 from .wording import NOTHING, Path, Problem, Words, wanted
 
 # Problems are counted up to here.
@@ -38,10 +38,10 @@ class Run:
     """One check: what it has found, what it remembers, and what it may still spend."""
 
     def __init__(
-        self, value: Any, shapes: Shapes, rules: "Rules", *, lenient: bool, thing: str
+        self, value: Any, subschemas: Subschemas, rules: "Rules", *, lenient: bool, thing: str
     ) -> None:
         self.value = value
-        self.shapes = shapes
+        self.subschemas = subschemas
         self.rules = rules
         self.lenient = lenient
         self.thing = thing  # what a member of the root is called
@@ -63,7 +63,7 @@ class Run:
         if self.budget < 0:
             self.overdraw()
         if schema.__class__ is dict and "$ref" in schema:
-            schema = self.shapes.followed(schema)
+            schema = self.subschemas.followed(schema)
         if schema.__class__ is bool:
             if not schema:
                 self.fail(path, "must not be given")

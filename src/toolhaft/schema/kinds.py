@@ -8,7 +8,7 @@ own that tries one member after the other, and models are read by pydantic.
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import (
@@ -51,7 +51,7 @@ _SIMPLY: dict[Any, Any] = {
 _BASES: tuple[Any, ...] = (str, int, float, bytes, dict, list, tuple)
 _UNIONS = (Union, types.UnionType)
 # What msgspec has no own idea of, and what is read instead.
-_LIKE: dict[Any, Any] = {Iterable: list, Iterator: list}
+_LIKE: dict[Any, Any] = {Iterable: list}
 
 
 class _Anything(type):
@@ -138,6 +138,10 @@ _WORDS = {
 }
 
 
+# How msgspec says that it is about the name of a member, and not about its value.
+_KEY = "key` in `"
+
+
 # What a reader has against a value: as it says it, or by the places in the value.
 Objection: TypeAlias = str | Sequence[tuple[str, str]]
 
@@ -157,13 +161,17 @@ def worded(found: Objection) -> list[str]:
     """The same for what was in an error."""
     if not isinstance(found, str):
         return [f"{place}: {clipped(words)}" for place, words in found]
-    words, _, place = found.partition(" - at `$")
+    words, _, place = found.partition(" - at `")
+    if place.startswith(_KEY):
+        place = place.removeprefix(_KEY)
+        words = f"a key: {words[:1].lower()}{words[1:]}"
     told = re.sub(
         "`([^`]+)`",
         lambda match: " or ".join(_WORDS.get(word, word) for word in match[1].split(" | ")),
         words,
     )
-    return [f"{clipped(place.rstrip('`'))}: {told[:1].lower()}{clipped(told[1:])}"]
+    place = place.removeprefix("$").rstrip("`")
+    return [f"{clipped(place)}: {told[:1].lower()}{clipped(told[1:])}"]
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -217,7 +225,7 @@ def put_defaults(value: Any) -> None:
     elif isinstance(value, dict):
         inside = value.values()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     elif is_dataclass(value) and hasattr(value, "__dict__"):
-        members = vars(value)
+        members = cast(dict[str, Any], vars(value))
         for field in dataclass_fields(value):
             default = given_default(field)
             if field.name not in members and default is not MISSING:

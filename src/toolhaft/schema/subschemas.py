@@ -66,7 +66,7 @@ def python_pattern(pattern: str) -> Searches | None:
         return None
 
 
-class Shapes:
+class Subschemas:
     """What can be told of the schemas in a schema at a glance, for one check. By identity."""
 
     def __init__(self, root: Schema, read_pattern: ReadPattern) -> None:

@@ -42,7 +42,7 @@ class Problem(NamedTuple):
 def line(problem: Problem, where: str) -> str:
     """A problem of a value, or of something in a value, that has a name or none."""
     path, words, got = problem
-    text = words if isinstance(words, str) else words()
+    text = in_full(words)
     if got is not NOTHING:
         text += f", got {echo(got)}"
     steps: list[str | int] = []

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ..schema.shapes import Parts, Schema, exact, is_list, is_object, least, most, operands, text
+from ..schema.parts import Parts, Schema, exact, is_list, is_object, least, most, operands, text
 
 
 class _Nothing:
@@ -74,7 +74,7 @@ def _key(bound: tuple[Fraction, bool], sign: int) -> tuple[Fraction, bool]:
 
 def strings(first: Parts, part: Schema, path: str) -> Iterator[Narrowing]:
     """What texts may be."""
-    yield from sizes(first, part, path, "Length", shortest=0, longest_=float("inf"))
+    yield from sizes(first, part, path, "Length", shortest=0, longest=float("inf"))
     for keyword in ("pattern", "format"):
         if keyword in part:
             said = operands(first, keyword)
@@ -83,12 +83,12 @@ def strings(first: Parts, part: Schema, path: str) -> Iterator[Narrowing]:
 
 
 def sizes(
-    first: Parts, part: Schema, path: str, of: str, *, shortest: float, longest_: float
+    first: Parts, part: Schema, path: str, of: str, *, shortest: float, longest: float
 ) -> Iterator[Narrowing]:
     """How large something may be, which is also bound by what is known of it otherwise."""
     said = operands(first, f"min{of}")
     if part.get(f"min{of}", 0) > max([*said, shortest]):
         yield Narrowing(path, f"min{of}", said[0] if said else NOTHING, part[f"min{of}"])
     said = operands(first, f"max{of}")
-    if part.get(f"max{of}", float("inf")) < min([*said, longest_]):
+    if part.get(f"max{of}", float("inf")) < min([*said, longest]):
         yield Narrowing(path, f"max{of}", said[0] if said else NOTHING, part[f"max{of}"])

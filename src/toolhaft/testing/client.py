@@ -9,7 +9,8 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 
 from ..client.asgi import Application, InProcess
 from ..client.attached import Attached
-from ..client.conversation import Conversation, Progress, encoded
+from ..client.channel import Progress, encoded
+from ..client.conversation import Conversation
 from ..client.envelope import ALL_CAPABILITIES
 from ..client.http import Http
 from ..client.memory import InMemory

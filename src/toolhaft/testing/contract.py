@@ -8,16 +8,18 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, cast
 
+from ..client.envelope import envelope
 from ..metrics import Metrics
 from ..protocol.handshake import Session
-from ..protocol.revisions import SUPPORTED
+from ..protocol.revisions import REVISIONS, SUPPORTED
 from ..run import handle_message
+from ..schema.wording import counted
 from ..server import Server
 from .differences import Difference, differences
+from .requests import INFO
 from .snapshot import Json, listed, read, written
 
 UPDATE = "TOOLHAFT_UPDATE_CONTRACT"
-_META = "io.modelcontextprotocol/"
 _PATIENCE = 60
 _NO = ("", "0", "false", "no")
 
@@ -44,16 +46,20 @@ def assert_contract(
             `--update-contract`, or with TOOLHAFT_UPDATE_CONTRACT=1.
 
     Raises:
+        TypeError: this is neither a server nor what one lists.
         ContractChanged: it lists something else; or there is no file, and CI will not keep one.
     """
     __tracebackhide__ = True
+    if not isinstance(server, Server | dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+        kind = type(server).__name__
+        raise TypeError(f"a contract is of a Server, or what contract_of gave, not of {kind}")
     file = _beside(path, inspect.stack(0)[1].filename)
     now = _now(contract_of(server)) if isinstance(server, Server) else server
-    if _is_set(UPDATE) if update is None else update:
+    if is_set(UPDATE) if update is None else update:
         write_contract(file, now)
         return
     if not file.exists():
-        if _is_set("CI"):
+        if is_set("CI"):
             raise ContractChanged(
                 f"{file} is not there; run the test once where it is kept, and commit it", []
             )
@@ -75,12 +81,9 @@ async def contract_of(server: Server) -> Json:
     service = _Listing(server)
     session = Session()
 
+    meta = envelope(REVISIONS[SUPPORTED[0]], {}, INFO)
+
     async def request(method: str, params: Json) -> Json:
-        meta = {
-            f"{_META}protocolVersion": SUPPORTED[0],
-            f"{_META}clientCapabilities": {},
-            f"{_META}clientInfo": {"name": "toolhaft.testing", "version": "1"},
-        }
         message: Json = {"jsonrpc": "2.0", "id": 1, "method": method}
         message["params"] = {**params, "_meta": meta}
         answer = await handle_message(service, message, session)
@@ -104,15 +107,11 @@ def report(found: list[Difference], name: str) -> str:
     broken = [each for each in found if each.breaks]
     fine = [each for each in found if not each.breaks]
     judged = f"{len(broken) or 'none'} of them {'breaks' if len(broken) == 1 else 'break'} clients"
-    lines = [f"{name}: {_count(len(found), 'change')}, {judged}"]
+    lines = [f"{name}: {counted(len(found), 'change')}, {judged}"]
     for title, some in (("breaks clients", broken), ("breaks nobody", fine)):
         if some:
             lines += ["", f"{title}:", *(f"  {each}" for each in some)]
     return "\n".join(lines)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _beside(path: str | os.PathLike[str], caller: str) -> Path:
@@ -120,7 +119,8 @@ def _beside(path: str | os.PathLike[str], caller: str) -> Path:
     return (here.parent if here.is_file() else Path.cwd()) / path
 
 
-def _is_set(name: str) -> bool:
+def is_set(name: str) -> bool:
+    """Does a variable of the environment say yes?"""
     return os.environ.get(name, "").lower() not in _NO
 
 

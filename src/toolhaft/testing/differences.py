@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from ..schema.shapes import is_object, members_of
+from ..schema.parts import is_object, members_of
 from .bounds import NOTHING, Narrowing
 from .narrowing import narrowings
 from .snapshot import Json

@@ -11,12 +11,11 @@ from typing import Any, TypeAlias
 
 from ..schema.checker import problems
 from ..schema.explicit import check_schema
-from ..schema.shapes import (
+from ..schema.parts import (
     GROUPS,
     IMPOSSIBLE,
     Parts,
     Schema,
-    Unreadable,
     is_impossible,
     is_list,
     is_object,
@@ -45,6 +44,10 @@ _ABOUT_MEMBERS = frozenset(
 
 
 Found: TypeAlias = list[Narrowing]
+
+
+class _Unreadable(Exception):
+    """What a schema says is not understood here."""
 
 
 def narrowings(first: Any, second: Any) -> Found:
@@ -129,7 +132,7 @@ class _Comparison:
             if values is not None:
                 return self._values(values, first, left, path)
             return self._kinds(first, second, left, path, depth, known)
-        except Unreadable as reason:
+        except _Unreadable as reason:
             return [untold(path, "schema", str(reason))]
 
     # What needs no proof
@@ -175,7 +178,7 @@ class _Comparison:
 
     def _fits(self, value: Any, parts: Parts, root: Schema) -> bool:
         if not all(_refers_to_definitions(part) for part in parts):
-            raise Unreadable("a $ref leads elsewhere than to a definition")
+            raise _Unreadable("a $ref leads elsewhere than to a definition")
         named_: Schema = {key: root[key] for key in _DEFINITIONS if key in root}
         if is_impossible(parts):
             return False
@@ -297,7 +300,7 @@ class _Comparison:
     # Lists
 
     def _lists(self, first: Parts, part: Schema, path: str) -> Found:
-        found = list(sizes(first, part, path, "Items", shortest=0, longest_=longest(first)))
+        found = list(sizes(first, part, path, "Items", shortest=0, longest=longest(first)))
         unique = any(operands(first, "uniqueItems"))
         if part.get("uniqueItems") is True and not unique and longest(first) > 1:
             found.append(Narrowing(path, "uniqueItems", NOTHING, True))
@@ -324,9 +327,7 @@ class _Comparison:
             if name not in ours.required
         ]
         closed = len(self._possible(first)) if self._ends(first) else float("inf")
-        found += sizes(
-            first, part, path, "Properties", shortest=len(ours.required), longest_=closed
-        )
+        found += sizes(first, part, path, "Properties", shortest=len(ours.required), longest=closed)
         for name in sorted(ours.names | part.get("properties", {}).keys()):
             where = member(path, name)
             ours_here = self._member1(first, name)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
-from ..client.conversation import Progress
+from ..client.channel import Progress
 from ..protocol.revisions import REVISIONS
 from ..types.notices import LogLevel, LogMessage
 from .answers import Answers

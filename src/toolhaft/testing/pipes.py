@@ -12,7 +12,7 @@ _PATIENCE = 5.0
 
 
 class Pipe:
-    """What `server.serve` reads from and writes to."""
+    """A `Transport`, whose server reads from and writes to this, as `server.serve` does."""
 
     said = ""
 

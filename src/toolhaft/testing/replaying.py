@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from ..client.conversation import encoded
+from ..client.channel import encoded
 from ..client.envelope import opening
 from ..client.failures import NoAnswer
 from ..client.shapes import as_object, parsed
@@ -156,7 +156,10 @@ class _Performance:
 
     async def _send(self, message: Json, number: int) -> None:
         meta = self._transcript.meta()
-        whole = filled(message, self._comparison.captured, meta)
+        try:
+            whole = filled(message, self._comparison.captured, meta)
+        except BadTranscript as error:
+            raise BadTranscript(f"{self._transcript.name}:{number}: {error}") from None
         sending = self._transport.send(encoded(whole), whole)
         await self._in_time(sending, number, "a server that takes what is sent")
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from ..client.envelope import ALL_CAPABILITIES, envelope, opening
-from ..protocol.revisions import NEWEST_HANDSHAKE, REVISIONS
+from ..protocol.revisions import NEWEST_HANDSHAKE, REVISIONS, SUPPORTED, Revision
 
 Json: TypeAlias = dict[str, Any]
 INFO: Json = {"name": "toolhaft.testing", "version": "1"}
@@ -28,7 +28,7 @@ class Requests:
 
     def of(self, revision: str) -> "Requests":
         """The same for another revision: with what its requests have to say of their client."""
-        meta = envelope(REVISIONS[revision], ALL_CAPABILITIES, INFO)
+        meta = envelope(_row(revision), ALL_CAPABILITIES, INFO)
         return Requests(self._ids, lambda: meta)
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> Json:
@@ -42,7 +42,7 @@ class Requests:
 
     def initialize(self, revision: str | None = None) -> Json:
         """The handshake; by default of the newest revision that has one."""
-        row = NEWEST_HANDSHAKE if revision is None else REVISIONS[revision]
+        row = NEWEST_HANDSHAKE if revision is None else _row(revision)
         return self.request("initialize", opening(row, ALL_CAPABILITIES, INFO))
 
     def ping(self) -> Json:
@@ -122,6 +122,12 @@ class Requests:
 
     def _list(self, method: str, cursor: str | None) -> Json:
         return self.request(method, None if cursor is None else {"cursor": cursor})
+
+
+def _row(revision: str) -> Revision:
+    if revision not in REVISIONS:
+        raise ValueError(f"no such revision: {revision!r}; there are {', '.join(SUPPORTED)}")
+    return REVISIONS[revision]
 
 
 def _named(name: str, arguments: Mapping[str, Any] | None) -> Json:

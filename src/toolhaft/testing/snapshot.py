@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, cast
 
 from ..protocol.stateless import SERVER_INFO
-from ..schema.shapes import is_list, is_object
+from ..schema.parts import is_list, is_object
 
 Json: TypeAlias = dict[str, Any]
 # Sends a request, by its method and its params, and gives the result.

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, TypeAlias, TypeVar, Unpack
 
 from ..client.asgi import Application
-from ..client.conversation import Progress
+from ..client.channel import Progress
 from ..client.wire import Wire
 from ..server import Server
 from ..types.content import ResourceContents
@@ -70,6 +70,7 @@ class SyncClient:
     def _prepare(self, client: Client) -> None:
         # The client that does the work. It belongs to a loop of its own: `run` asks it.
         self.client = client
+        client.closed_because = "this client is not open; use it in: with SyncClient(…) as client"
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -195,7 +196,7 @@ class SyncClient:
         """Wait for something on the client's loop, such as `run(client.client.call("add"))`."""
         if self._loop is None:
             doing.close()
-            raise RuntimeError("this client is not open; use it in: with SyncClient(…) as client")
+            raise RuntimeError(self.client.closed_because)
         if threading.current_thread() is self._thread:
             doing.close()
             raise RuntimeError(

@@ -52,6 +52,7 @@ from ..protocol.revisions import HANDSHAKES, SUPPORTED
 Json: TypeAlias = Any
 
 _MARKS: Final = {">", ">>", "<", "<*", "<-", "!"}
+_JSON_MARKS: Final = {">", "<", "<*"}
 _REPEAT = re.compile(r"\$\{(.+?)\*(\d+)\}")
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[\\rt])")
 _ESCAPES = {b"\\": b"\\", b"r": b"\r", b"t": b"\t"}
@@ -120,34 +121,45 @@ def parse(text: str, name: str, options: Collection[str] = ()) -> list[Transcrip
     steps: list[Step] = []
     for number, line in enumerate(text.split("\n"), 1):
         mark, _, rest = line.strip().partition(" ")
+        where = f"{name}:{number}"
         if mark in _MARKS:
+            if mark in _JSON_MARKS:
+                _decoded(expanded(rest) if mark == ">" else rest, where)
             steps.append(Step(number, mark, rest))
         elif mark == "@":
             option, _, value = rest.strip().partition(" ")
             if option == "revision":
-                revisions = list(_revisions(value.split()))
+                revisions = list(_revisions(value.split(), where))
             elif option in ("can", "envelope", "stamp"):
-                known[option] = json.loads(value)
+                known[option] = _decoded(value, where)
             elif option in options:
                 own[option] = value
             else:
-                raise BadTranscript(f"{name}:{number}: no such option: {option}")
+                raise BadTranscript(f"{where}: no such option: {option}")
         elif mark and not mark.startswith("#"):
-            raise BadTranscript(f"{name}:{number}: what is {mark!r}?")
+            raise BadTranscript(f"{where}: what is {mark!r}?")
     if not steps:
         raise BadTranscript(f"{name}: no step")
     whole = Transcript(name, tuple(steps), options=own, **known)
     return [msgspec.structs.replace(whole, revision=each) for each in revisions]
 
 
-def _revisions(values: list[str]) -> Iterator[str]:
+def _decoded(text: str, where: str) -> Json:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise BadTranscript(f"{where}: not JSON: {error}") from None
+
+
+def _revisions(values: list[str], where: str) -> Iterator[str]:
     for value in values:
         if value == "handshake":
             yield from reversed(HANDSHAKES)
         elif value in SUPPORTED:
             yield value
         else:
-            raise BadTranscript(f"no such revision: {value}")
+            there = ", ".join(["handshake", *SUPPORTED])
+            raise BadTranscript(f"{where}: no such revision: {value!r}; there are {there}")
 
 
 # What is sent
@@ -169,10 +181,16 @@ def raw(text: str) -> bytes:
 
 
 def filled(value: Json, captured: dict[str, Json], envelope: Json) -> Json:
-    """A message to send, with the envelope and captured values in it."""
+    """A message to send, with the envelope and captured values in it.
+
+    Raises:
+        BadTranscript: there is no such value.
+    """
     if value == "<envelope>":
         return envelope
     if isinstance(value, str) and value.startswith("$"):
+        if value[1:] not in captured:
+            raise BadTranscript(f"nothing was captured as {value}")
         return captured[value[1:]]
     if (elements := as_list(value)) is not None:
         return [filled(each, captured, envelope) for each in elements]

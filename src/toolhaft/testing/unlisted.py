@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..schema.shapes import is_object
+from ..schema.parts import is_object
 from .bounds import member
 from .snapshot import Json
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
 
-from ..runtime.asking import in_step
+from ..runtime.steps import in_step
 
 # An object, a class or a module, and the name of its function.
 Acts: TypeAlias = Sequence[tuple[Any, str]]

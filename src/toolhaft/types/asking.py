@@ -18,6 +18,8 @@ class ElicitParams(Wire, kw_only=True):
 
 
 class ElicitResult(Struct):
+    """What the user has answered to a form or a page."""
+
     action: Action
     content: dict[str, Json] | None = None
 
@@ -45,15 +47,21 @@ Sent: TypeAlias = Written | ToolResultContent
 
 
 class SamplingMessage(Wire):
+    """A message to a model of the client."""
+
     role: Role
     content: Sent | list[Sent]
 
 
 class ModelHint(Wire):
+    """A model that would be good, by its name or a part of it."""
+
     name: str
 
 
 class ModelPreferences(Wire, kw_only=True):
+    """Which model is wanted: hints first, then how much each of three things matters."""
+
     hints: list[ModelHint] | UnsetType = UNSET
     cost_priority: float | UnsetType = UNSET
     speed_priority: float | UnsetType = UNSET
@@ -69,10 +77,14 @@ class SamplingTool(Wire):
 
 
 class ToolChoice(Wire):
+    """Whether the model may, must or must not ask for a tool."""
+
     mode: str
 
 
 class CreateMessageParams(Wire, kw_only=True):
+    """What a model of the client is asked."""
+
     messages: list[SamplingMessage]
     max_tokens: int
     model_preferences: ModelPreferences | UnsetType = UNSET
@@ -85,6 +97,8 @@ class CreateMessageParams(Wire, kw_only=True):
 
 
 class CreateMessageResult(Struct, rename="camel"):
+    """What it has written."""
+
     role: Role
     content: Written | list[Written]
     model: str
@@ -99,4 +113,6 @@ class Root(Struct, frozen=True):
 
 
 class ListRootsResult(Struct):
+    """Where the client works."""
+
     roots: list[Root]

@@ -18,12 +18,16 @@ class Annotations(Wire):
 
 
 class TextContent(Wire, tag_field="type", tag="text"):
+    """Text."""
+
     text: str
     annotations: Annotations | UnsetType = UNSET
     meta: Meta | UnsetType = field(default=UNSET, name="_meta")
 
 
 class ImageContent(Wire, tag_field="type", tag="image"):
+    """A picture, as bytes (Base64 on the wire)."""
+
     data: bytes
     mime_type: str
     annotations: Annotations | UnsetType = UNSET
@@ -31,6 +35,8 @@ class ImageContent(Wire, tag_field="type", tag="image"):
 
 
 class AudioContent(Wire, tag_field="type", tag="audio"):
+    """A sound, as bytes (Base64 on the wire)."""
+
     data: bytes
     mime_type: str
     annotations: Annotations | UnsetType = UNSET
@@ -38,6 +44,8 @@ class AudioContent(Wire, tag_field="type", tag="audio"):
 
 
 class ResourceLink(Wire, tag_field="type", tag="resource_link"):
+    """A resource that the client may read if it likes."""
+
     uri: str
     name: str
     title: str | UnsetType = UNSET
@@ -68,6 +76,8 @@ class BlobContents(Wire):
 
 
 class EmbeddedResource(Wire, tag_field="type", tag="resource"):
+    """A resource with what it holds."""
+
     resource: TextContents | BlobContents
     annotations: Annotations | UnsetType = UNSET
     meta: Meta | UnsetType = field(default=UNSET, name="_meta")

@@ -14,11 +14,15 @@ class ListChanged(Wire):
 
 
 class ResourcesCapability(Wire):
+    """Settings of the resources capability."""
+
     subscribe: bool | UnsetType = UNSET
     list_changed: bool | UnsetType = UNSET
 
 
 class ServerCapabilities(Wire):
+    """What a server offers; what is unset it does not."""
+
     tools: ListChanged | UnsetType = UNSET
     resources: ResourcesCapability | UnsetType = UNSET
     prompts: ListChanged | UnsetType = UNSET
@@ -28,12 +32,16 @@ class ServerCapabilities(Wire):
 
 
 class InitializeParams(Params, kw_only=True):
+    """How a client of an older revision begins."""
+
     protocol_version: str
     capabilities: dict[str, Any] = field(default_factory=dict[str, Any])
     client_info: Implementation | UnsetType = UNSET
 
 
 class InitializeResult(Result, kw_only=True):
+    """How it is answered."""
+
     protocol_version: str
     capabilities: ServerCapabilities
     server_info: Implementation
@@ -41,6 +49,8 @@ class InitializeResult(Result, kw_only=True):
 
 
 class DiscoverResult(CacheableResult, kw_only=True):
+    """What a client learns that begins without a handshake."""
+
     supported_versions: list[str]
     capabilities: ServerCapabilities
     instructions: str | UnsetType = UNSET

@@ -29,6 +29,8 @@ class Notice(Wire):
 
 
 class Progress(Notice, kw_only=True):
+    """How far a call is, for who asked to know."""
+
     progress_token: int | str
     progress: float
     total: float | UnsetType = UNSET
@@ -36,12 +38,16 @@ class Progress(Notice, kw_only=True):
 
 
 class LogMessage(Notice, kw_only=True):
+    """A line of a server's log, for its client."""
+
     level: LogLevel
     data: Json
     logger: str | UnsetType = UNSET
 
 
 class ResourceUpdated(Notice, kw_only=True):
+    """A resource that a client follows has changed."""
+
     uri: str
 
 
@@ -53,6 +59,8 @@ class Cancelled(Notice, kw_only=True):
 
 
 class SetLevelParams(Params, kw_only=True):
+    """From which level on a client wants log messages."""
+
     level: LogLevel
 
 
@@ -66,8 +74,12 @@ class Wishes(Wire):
 
 
 class ListenParams(Params, kw_only=True):
+    """What a subscription wants to hear of."""
+
     notifications: Wishes
 
 
 class Acknowledged(Notice, kw_only=True):
+    """What a subscription will hear of; its first notification."""
+
     notifications: Wishes

@@ -7,6 +7,8 @@ from .wire import AskingParams, CacheableResult, Icon, Meta, PagedResult, Params
 
 
 class Resource(Wire):
+    """A resource in the list."""
+
     uri: str
     name: str
     title: str | UnsetType = UNSET
@@ -19,6 +21,8 @@ class Resource(Wire):
 
 
 class ResourceTemplate(Wire):
+    """A template in the list: all URIs that match it can be read."""
+
     uri_template: str
     name: str
     title: str | UnsetType = UNSET
@@ -30,10 +34,14 @@ class ResourceTemplate(Wire):
 
 
 class ListResourcesResult(PagedResult, kw_only=True):
+    """One page of the resources."""
+
     resources: list[Resource]
 
 
 class ListResourceTemplatesResult(PagedResult, kw_only=True):
+    """One page of the templates."""
+
     resource_templates: list[ResourceTemplate]
 
 
@@ -44,8 +52,12 @@ class ResourceParams(Params, kw_only=True):
 
 
 class ReadResourceParams(AskingParams, kw_only=True):
+    """Which resource is to be read."""
+
     uri: str
 
 
 class ReadResourceResult(CacheableResult, kw_only=True):
+    """What it holds: one content or several."""
+
     contents: list[ResourceContents]

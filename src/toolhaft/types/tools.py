@@ -17,6 +17,8 @@ class ToolAnnotations(Wire):
 
 
 class Tool(Wire):
+    """A tool in the list."""
+
     name: str
     title: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -28,16 +30,22 @@ class Tool(Wire):
 
 
 class ListToolsResult(PagedResult, kw_only=True):
+    """One page of the tools."""
+
     tools: list[Tool]
 
 
 class CallToolParams(AskingParams, kw_only=True):
+    """Which tool is called, with which arguments."""
+
     name: str
     # Raw until the tool is known, whose own decoder then reads it in one pass.
     arguments: Raw | UnsetType = UNSET
 
 
 class CallToolResult(Result, kw_only=True):
+    """What it has answered: content, and data if it has any."""
+
     content: list[Content]
     # Any JSON value: null is a value here, and not the same as absent.
     structured_content: Json | UnsetType = UNSET

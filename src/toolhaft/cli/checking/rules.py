@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from ...schema.shapes import is_object
+from ...schema.parts import is_object
 from . import clients
 from .clients import Limit
 from .findings import Finding

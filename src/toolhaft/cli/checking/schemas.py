@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...schema.explicit import check_schema, resolve
-from ...schema.shapes import (
+from ...schema.parts import (
     Schema,
     is_list,
     is_object,

@@ -9,10 +9,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
+from ...client.envelope import envelope, opening
 from ...client.failures import BadAnswer
 from ...client.outcomes import entries_of, result_of
 from ...client.shapes import as_object
-from ...protocol.revisions import NEWEST_HANDSHAKE, SUPPORTED
+from ...protocol.revisions import NEWEST_HANDSHAKE, REVISIONS, SUPPORTED
 from ...protocol.stateless import SERVER_INFO
 from ...testing.results import converted
 from ...types.prompts import Prompt
@@ -21,7 +22,6 @@ from ...types.tools import Tool
 
 Json: TypeAlias = dict[str, Any]
 
-_META = "io.modelcontextprotocol/"
 _CLIENT = {"name": "toolhaft check", "version": "1"}
 _A_LINE = 64 * 1024 * 1024
 _GRACE = 5.0
@@ -58,12 +58,7 @@ class Client:
         """
         self._last_id = id_ = self._last_id + 1
         if not handshake:
-            meta = {
-                f"{_META}protocolVersion": SUPPORTED[0],
-                f"{_META}clientCapabilities": {},
-                f"{_META}clientInfo": _CLIENT,
-            }
-            params = {**params, "_meta": meta}
+            params = {**params, "_meta": envelope(REVISIONS[SUPPORTED[0]], {}, _CLIENT)}
         await self.send({"id": id_, "method": method, "params": params})
         while True:
             message = await self._next(method)
@@ -156,12 +151,8 @@ async def listed_without_handshake(client: Client) -> Json:
 
 async def listed_after_handshake(client: Client) -> Json:
     """What is listed in the newest revision with a handshake."""
-    opening = {
-        "protocolVersion": NEWEST_HANDSHAKE.date,
-        "capabilities": {},
-        "clientInfo": _CLIENT,
-    }
-    found = await client.request("initialize", opening, handshake=True)
+    params = opening(NEWEST_HANDSHAKE, {}, _CLIENT)
+    found = await client.request("initialize", params, handshake=True)
     await client.send({"method": "notifications/initialized"})
     info = _object_in(found, "serverInfo", "initialize")
     lists = await _lists(client, _object_in(found, "capabilities", "initialize"), handshake=True)

@@ -53,15 +53,7 @@ def start(words: Sequence[str], env: Mapping[str, str], *, seconds: float) -> Fo
     Raises:
         NoAnswer: it does not start, or not in time.
     """
-    passed_on = {name: os.environ[name] for name in _PASSED_ON[os.name] if name in os.environ}
-    with subprocess.Popen(
-        list(words),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=Path.home(),
-        env={**passed_on, **env},
-    ) as process:
+    with _started(words, env) as process:
         complaints: list[bytes] = []
         listener = threading.Thread(target=_collect, args=(process, complaints), daemon=True)
         listener.start()
@@ -77,6 +69,21 @@ def start(words: Sequence[str], env: Mapping[str, str], *, seconds: float) -> Fo
     if found is None:
         raise NoAnswer(_told(complaints, late=late, seconds=seconds, status=process.returncode))
     return found
+
+
+def _started(words: Sequence[str], env: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    passed_on = {name: os.environ[name] for name in _PASSED_ON[os.name] if name in os.environ}
+    try:
+        return subprocess.Popen(
+            list(words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=Path.home(),
+            env={**passed_on, **env},
+        )
+    except OSError as error:  # there is no such folder or command, or it may not be run
+        raise NoAnswer(f"it cannot be started: {error}") from None
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

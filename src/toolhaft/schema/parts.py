@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 from .explicit import resolve
 
 Schema: TypeAlias = dict[str, Any]
+# What is said of a value, one thing after the other; all of it holds.
 Parts: TypeAlias = list[Schema]
 
 # What allows no value at all, in a form that the rules for `enum` understand.
@@ -37,11 +38,6 @@ GROUPS = (
 )
 # What may mention members of an object out of sight of `properties`.
 _HIDES = ("if", "dependentSchemas")
-_DEEPEST = 64
-
-
-class Unreadable(Exception):
-    """What a schema says is not understood here."""
 
 
 def text(value: Any) -> str:

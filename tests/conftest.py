@@ -1,0 +1,39 @@
+"""What holds for every test, wherever the run was started."""
+
+import signal
+
+import pytest
+
+# The files that take longest. Whoever is given one of them last keeps the others waiting.
+LONGEST = [
+    "tests/runtime/test_stdio_process.py",
+    "tests/clients/test_inspector.py",
+    "tests/attach/test_attach_bridge.py",
+    "tests/cli/test_check.py",
+    "tests/conformance/test_conformance.py",
+    "tests/robustness/test_signals.py",
+    "tests/robustness/test_wild_tools.py",
+    "tests/cli/test_command_line.py",
+    "tests/testing/test_plugin.py",
+    "tests/test_comparison.py",
+    "tests/http_process/test_real_clients.py",
+    "tests/http_process/test_http_ending.py",
+    "tests/runtime/test_hostile_clients.py",
+    "tests/robustness/test_hostile_at_doors.py",
+]
+
+
+def pytest_configure() -> None:
+    """Let an interrupt reach the processes that tests start.
+
+    A shell lets what it runs in the background ignore interrupts, and children inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest. All else stays in its random order."""
+    places = {file: place for place, file in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(places)))
