@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,5 +43,29 @@ def test_blocks_may_be_nested() -> None:
         with Undisturbed():
             assert not gc.isenabled()
         assert not gc.isenabled()
+
+    assert gc.isenabled()
+
+
+def test_who_comes_while_another_ends_does_not_stop_it_for_good(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = Undisturbed(), Undisturbed()
+    first.__enter__()
+
+    def asked_just_before_the_first_ends() -> bool:
+        at_work = gc.isenabled()
+        first.__exit__()
+        return at_work
+
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "toolhaft.undisturbed.gc",
+            SimpleNamespace(
+                isenabled=asked_just_before_the_first_ends, disable=gc.disable, enable=gc.enable
+            ),
+        )
+        second.__enter__()
+    second.__exit__()
 
     assert gc.isenabled()

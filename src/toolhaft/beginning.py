@@ -24,7 +24,7 @@ class Begun(Struct, eq=False):
     framer: Framer
     session: Session
     signals: Signals
-    answers: list[bytes] = []
+    left: bytes = b""
 
 
 class Beginner(Greeter, Protocol):
@@ -48,5 +48,5 @@ def begin(service: Beginner, framing: FramingName) -> Begun:
     # Middleware may wait, and is around greetings, too; a log has each message.
     if not service.dispatch.has_middleware and service.traffic is None:
         peer = Peer(service.info, session=begun.session, stateless=service.stateless)
-        begun.answers = greet(service, peer, begun.framer, input_=wires.input, output=wires.output)
+        begun.left = greet(service, peer, begun.framer, input_=wires.input, output=wires.output)
     return begun

@@ -20,6 +20,7 @@ from .protocol.ports import Reader, Writer
 from .runtime import descriptors
 from .runtime.ears import Ears, Loop
 from .runtime.endurance import run_to_the_end
+from .runtime.pump import Outside
 from .runtime.service import Service, connected
 from .runtime.signals import Signals
 from .runtime.stderr import drain, log_to_stderr
@@ -140,8 +141,7 @@ async def _serve_stdio(
     loop = asyncio.get_running_loop()
     framer = begun.framer
     output = Output(wires.output, framer, service.limits.waiting_bytes)
-    for answer in begun.answers:
-        output.send(answer)
+    output.go_on(begun.left)
     over = asyncio.Event()
 
     def stop() -> None:
@@ -150,7 +150,6 @@ async def _serve_stdio(
         loop.call_soon_threadsafe(over.set)
 
     with _woken_by_signals(loop, begun.signals):
-        begun.signals.stop_with(stop)
         async with connected(
             service,
             output.send,
@@ -167,9 +166,12 @@ async def _serve_stdio(
             watch = Watch(connection, input_, output, stop=stop, seconds_to_end=seconds)
             watches.append(watch)
             watch.start()
+            begun.signals.stop_with(stop)
             input_.start(ears)
             if framer.frames:
-                loop.call_soon(input_.serve)
+                # At once, as what is read by the loop: a lifespan that blocks holds up nobody.
+                with Outside(loop, cast("asyncio.Task[None]", asyncio.current_task())):
+                    input_.serve()
             await over.wait()
             watch.expect_end()
             output.end()

@@ -9,8 +9,10 @@ class Undisturbed:
     __slots__ = ("_was_at_work",)
 
     def __enter__(self) -> None:
+        # Who finds it at rest leaves it alone: another thread may be about to wake it up.
         self._was_at_work = gc.isenabled()
-        gc.disable()
+        if self._was_at_work:
+            gc.disable()
 
     def __exit__(self, *error: object) -> None:
         if self._was_at_work:

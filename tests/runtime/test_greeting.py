@@ -50,7 +50,7 @@ class Wires:
         self.input, self.mouth = os.pipe()
         self.ear, self.output = os.pipe()
 
-    def greet(self) -> list[bytes]:
+    def greet(self) -> bytes:
         peer = Peer(self.server.info, session=self.session, stateless=self.server.stateless)
         return greet(self.server, peer, self.framer, input_=self.input, output=self.output)
 
@@ -82,7 +82,7 @@ def wires() -> Iterator[Wires]:
 def test_a_client_that_has_begun_is_answered(wires: Wires) -> None:
     os.write(wires.mouth, written(INITIALIZE))
 
-    assert wires.greet() == []
+    assert wires.greet() == b""
 
     [answer] = wires.answers
     assert answer["id"] == 1
@@ -95,7 +95,7 @@ def test_a_client_that_has_begun_is_answered(wires: Wires) -> None:
 def test_so_is_one_without_a_handshake(wires: Wires) -> None:
     os.write(wires.mouth, written(DISCOVER))
 
-    assert wires.greet() == []
+    assert wires.greet() == b""
 
     [answer] = wires.answers
     assert answer["result"]["resultType"] == "complete"
@@ -108,7 +108,7 @@ def test_what_follows_is_left_in_its_order(wires: Wires) -> None:
     rest = written(initialized, LIST, DISCOVER)
     os.write(wires.mouth, written(DISCOVER, INITIALIZE) + rest + b'{"half":')
 
-    assert wires.greet() == []
+    assert wires.greet() == b""
 
     assert [answer["id"] for answer in wires.answers] == [1, 1]
     assert list(wires.framer.frames) == rest.splitlines()
@@ -129,7 +129,7 @@ def test_what_follows_is_left_in_its_order(wires: Wires) -> None:
 def test_everything_else_is_left_as_it_came(wires: Wires, first: object) -> None:
     os.write(wires.mouth, written(first, INITIALIZE))
 
-    assert wires.greet() == []
+    assert wires.greet() == b""
 
     assert wires.heard() == b""
     assert list(wires.framer.frames) == written(first, INITIALIZE).splitlines()
@@ -140,7 +140,7 @@ def test_everything_else_is_left_as_it_came(wires: Wires, first: object) -> None
 def test_a_greeting_that_is_not_complete_is_left(wires: Wires) -> None:
     os.write(wires.mouth, written(INITIALIZE)[:20])
 
-    assert wires.greet() == []
+    assert wires.greet() == b""
     wires.framer.feed(written(INITIALIZE)[20:])
 
     assert wires.heard() == b""
@@ -148,14 +148,14 @@ def test_a_greeting_that_is_not_complete_is_left(wires: Wires) -> None:
 
 
 def test_nobody_waits_for_a_client_that_says_nothing(wires: Wires) -> None:
-    assert wires.greet() == []
+    assert wires.greet() == b""
     assert wires.heard() == b""
 
 
 def test_the_end_of_input_is_found_again(wires: Wires) -> None:
     os.close(wires.mouth)
 
-    assert wires.greet() == []
+    assert wires.greet() == b""
     assert os.read(wires.input, 1) == b""
     assert not wires.framer.frames
 
@@ -164,7 +164,7 @@ def test_a_greeting_that_is_wrong_is_refused(wires: Wires) -> None:
     wrong = request(7, "initialize", {"protocolVersion": 1})
     os.write(wires.mouth, written(wrong, INITIALIZE, {**INITIALIZE, "id": 9}))
 
-    assert wires.greet() == []
+    assert wires.greet() == b""
 
     first, second, third = wires.answers
     assert (first["id"], first["error"]["code"]) == (7, -32602)
@@ -177,21 +177,22 @@ def test_who_sends_headers_is_greeted_with_headers(wires: Wires) -> None:
     text = json.dumps(INITIALIZE).encode()
     os.write(wires.mouth, b"Content-Length: %d\r\n\r\n%b" % (len(text), text))
 
-    assert wires.greet() == []
+    assert wires.greet() == b""
 
     head, body = wires.heard().split(b"\r\n\r\n")
     assert head == b"Content-Length: %d" % len(body)
     assert json.loads(body)["id"] == 1
 
 
-def test_an_answer_that_is_too_long_for_a_pipe_is_left_to_be_sent(wires: Wires) -> None:
-    wires.server = Server("greeter", version="1", instructions="be brief " * 1000)
+def test_what_a_pipe_does_not_take_is_left_to_be_sent(wires: Wires) -> None:
+    wires.server = Server("greeter", version="1", instructions="be brief " * 30_000)
     os.write(wires.mouth, written(INITIALIZE))
 
-    [answer] = wires.greet()
+    left = wires.greet()
 
-    assert wires.heard() == b""
-    assert json.loads(answer)["result"]["instructions"] == "be brief " * 1000
+    assert left
+    answer = wires.heard() + left
+    assert json.loads(answer)["result"]["instructions"] == "be brief " * 30_000
 
 
 def test_a_pipe_that_takes_nothing_makes_nobody_wait(wires: Wires) -> None:
@@ -199,16 +200,23 @@ def test_a_pipe_that_takes_nothing_makes_nobody_wait(wires: Wires) -> None:
         os.write(wires.output, b"-" * 4096)
     os.write(wires.mouth, written(INITIALIZE))
 
-    [answer] = wires.greet()
+    assert json.loads(wires.greet())["id"] == 1
 
-    assert json.loads(answer)["id"] == 1
+
+def test_what_is_no_pipe_is_left_to_those_who_serve(wires: Wires) -> None:
+    os.write(wires.mouth, written(INITIALIZE))
+    peer = Peer(wires.server.info, session=wires.session)
+    with open(os.devnull, "wb") as output:
+        left = greet(wires.server, peer, wires.framer, input_=wires.input, output=output.fileno())
+
+    assert json.loads(left)["id"] == 1
 
 
 def test_a_client_that_does_not_listen_any_more_harms_nobody(wires: Wires) -> None:
     os.write(wires.mouth, written(INITIALIZE))
     os.close(wires.ear)
 
-    assert wires.greet() == []
+    assert wires.greet() == b""
 
 
 def test_a_socket_is_as_good_as_a_pipe(wires: Wires) -> None:
@@ -222,6 +230,19 @@ def test_a_socket_is_as_good_as_a_pipe(wires: Wires) -> None:
         assert json.loads(theirs.recv(4096))["id"] == 1
 
 
+def test_who_takes_a_part_gets_the_rest_and_nothing_twice(
+    wires: Wires, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.write(wires.mouth, written(INITIALIZE))
+    write = os.write
+    with monkeypatch.context() as patched:  # as a socket does whose buffer is small
+        patched.setattr(os, "write", lambda output, data: write(output, data[:20]))
+        left = wires.greet()
+
+    begun = wires.heard()
+    assert (len(begun), json.loads(begun + left)["id"]) == (20, 1)
+
+
 def test_a_bug_of_ours_is_answered(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: object) -> None:
         raise ZeroDivisionError("a secret")
@@ -229,7 +250,7 @@ def test_a_bug_of_ours_is_answered(wires: Wires, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(wires.server, "dispatch", broken)
     os.write(wires.mouth, written(INITIALIZE))
 
-    assert wires.greet() == []
+    assert wires.greet() == b""
 
     [answer] = wires.answers
     assert answer["error"]["code"] == -32603

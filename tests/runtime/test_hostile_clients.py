@@ -395,3 +395,24 @@ async def test_a_subscription_is_over_at_once_where_nobody_can_be_told() -> None
     assert answer is not None
     assert json.loads(answer)["id"] == 1
     assert "result" in json.loads(answer)
+
+
+def test_a_client_that_ends_its_side_and_reads_late_gets_all_and_nothing_is_said(
+    serve: Serve,
+) -> None:
+    source = """
+    server = Server("tested", version="1.0.0", limits=Limits(waiting_bytes=1000))
+
+    @server.tool(thread=False)
+    def long() -> str:
+        return "x" * 100_000
+    """
+    process = serve(source, opened=False, reading=False)
+    process.send(*HANDSHAKE, *(tool_call(number, "long") for number in range(30)))
+    process.close_input()
+    process.start_reading()
+
+    assert process.ends() == 0
+
+    assert [answer["id"] for answer in process.left()] == ["init", *range(30)]
+    assert process.stderr == ""

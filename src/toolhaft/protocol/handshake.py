@@ -200,11 +200,11 @@ class Session:
 
     def finish(self, call: Call, result: Result) -> bytes:
         """The result without anything that the client's revision does not know."""
-        if call.method == "initialize":
+        if not isinstance(result, bytes):
+            result = encode(lowered(result, call.caller.revision))
+        if call.method == "initialize":  # not before it is known that the answer can be written
             self._take("opened")
-        if isinstance(result, bytes):
-            return result
-        return encode(lowered(result, call.caller.revision))
+        return result
 
     def refuse(self, call: Call) -> None:
         """A refused `initialize` leaves the session as if it had not come."""

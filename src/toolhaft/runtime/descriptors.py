@@ -7,6 +7,7 @@ child processes included, writes to stderr.
 
 import io
 import os
+import stat
 import sys
 
 from .stderr import drain
@@ -87,6 +88,19 @@ def take() -> Descriptors:
         sys.stdout = Diverted()
         watch_forks()
     return _taken
+
+
+def is_pipe(descriptor: int) -> bool:
+    """Can it be told not to wait? A terminal shares its description with stderr, which must stay as
+    it is."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def never_block(descriptor: int) -> None:
+    """Let nobody wait for the other side."""
+    if is_pipe(descriptor):
+        os.set_blocking(descriptor, False)
 
 
 def give_back() -> None:

@@ -62,7 +62,8 @@ class Ears(selectors.DefaultSelector):
     def pause(self) -> None:
         """Read no more for now, but call `hung_up`, once, if the client ends its side."""
         self._serve = None
-        self._poll.modify(self._descriptor, 0)
+        if self._descriptor >= 0:  # else it has ended its side already
+            self._poll.modify(self._descriptor, 0)
 
     def ignore(self) -> None:
         """Listen no more."""

@@ -6,8 +6,6 @@ is ready to load it is answered first. All else stays where it is, for those who
 """
 
 import os
-import select
-import stat
 from time import perf_counter
 from typing import Final, Protocol, cast
 
@@ -18,11 +16,10 @@ from ..errors import InternalError, McpError
 from ..protocol.calls import Call, Counter, Exchange, Handler, Reply, Result
 from ..protocol.framing import Frame, Framer
 from ..protocol.peer import Peer, failed
+from .descriptors import is_pipe
 
 _GREETINGS: Final = ("initialize", "server/discover")
 _CHUNK: Final = 65536
-# As much as a pipe that is ready takes without a wait.
-_AT_ONCE: Final = select.PIPE_BUF
 
 
 class Greeter(Protocol):
@@ -35,27 +32,25 @@ class Greeter(Protocol):
     def mask(self, what: str, error: BaseException, /) -> str: ...
 
 
-def greet(service: Greeter, peer: Peer, framer: Framer, *, input_: int, output: int) -> list[bytes]:
+def greet(service: Greeter, peer: Peer, framer: Framer, *, input_: int, output: int) -> bytes:
     """Answer a client that has greeted already; never waits.
 
-    Returns the answers that it does not take at once, to be sent before all others."""
-    mode = os.fstat(input_).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-        return []
-    if not _is_ready(input_, select.POLLIN):
-        return []
+    Returns what it does not take at once, to be sent before all else."""
+    if not is_pipe(input_):
+        return b""
+    os.set_blocking(input_, False)
     try:
         data = os.read(input_, _CHUNK)
-    except OSError:
-        return []
+    except OSError:  # nothing yet
+        return b""
     if not data:  # the end, which is found again
-        return []
+        return b""
     framer.feed(data)
     answers: list[bytes] = []
     while framer.frames and (answer := _answer(service, peer, framer.frames[0])) is not None:
         framer.frames.popleft()
         answers.append(answer)
-    return [] if not answers or _written(framer.wrap(answers), output) else answers
+    return _unsent(framer.wrap(answers), output) if answers else b""
 
 
 def _answer(service: Greeter, peer: Peer, frame: Frame) -> bytes | None:
@@ -81,18 +76,14 @@ def _answer(service: Greeter, peer: Peer, frame: Frame) -> bytes | None:
     return answer
 
 
-def _is_ready(descriptor: int, event: int) -> bool:
-    poll = select.poll()  # which takes any number, other than `select`
-    poll.register(descriptor, event)
-    return bool(poll.poll(0))
-
-
-def _written(data: bytes, output: int) -> bool:
-    if len(data) > _AT_ONCE or not _is_ready(output, select.POLLOUT):
-        return False
+def _unsent(data: bytes, output: int) -> bytes:
+    """Write what is taken at once."""
+    if not is_pipe(output):
+        return data
+    os.set_blocking(output, False)
     try:
-        return os.write(output, data) == len(data)
+        return data[os.write(output, data) :]
     except BlockingIOError:
-        return False
+        return data
     except OSError:  # nobody reads any more; the end of input follows
-        return True
+        return b""

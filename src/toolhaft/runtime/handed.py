@@ -21,6 +21,7 @@ from typing import Final
 from toolhaft_bridge.journal import SIZE, Journal
 
 from ..protocol.framing import Framer
+from .descriptors import is_pipe
 from .stdio import Output
 
 log = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ class Handed:
             return False
         try:
             *pipes, memory, outbox, into = self._descriptors
-            if not (all(map(_is_pipe, pipes)) and _are_ends(outbox, into)):
+            if not (all(map(is_pipe, pipes)) and _are_ends(outbox, into)):
                 return False
             for each in (outbox, into):
                 os.set_blocking(each, False)
@@ -118,11 +119,6 @@ def _are_ends(out: int, into: int) -> bool:
     """Are these two the ends of one pipe? Else what is written would never come out."""
     one, other = os.fstat(out), os.fstat(into)
     return stat.S_ISFIFO(one.st_mode) and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-
-
-def _is_pipe(descriptor: int) -> bool:
-    mode = os.fstat(descriptor).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _held_by(pipe: int) -> int:

@@ -11,19 +11,13 @@ from typing import Final
 from ..envelope import LONG
 from ..protocol.framing import Framer
 from .connection import Connection
+from .descriptors import never_block
 from .ears import Hearing
 
 _CHUNK: Final = 65536
 _LARGE_CHUNK: Final = 1024 * 1024
 # While answers are gathered, no more than this is held back.
 _GATHERED: Final = 65536
-
-
-def _never_block(descriptor: int) -> None:
-    """A terminal shares its description with stderr, which must stay as it is."""
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-        os.set_blocking(descriptor, False)
 
 
 class Output:
@@ -52,7 +46,7 @@ class Output:
         self.relieved: Callable[[], None] | None = None
         # How much the client has taken so far.
         self.taken = 0
-        _never_block(descriptor)
+        never_block(descriptor)
 
     @property
     def full(self) -> bool:
@@ -85,6 +79,12 @@ class Output:
                     self._write_pieces(self._framer.around(pieces))
                     return
         self.send(b"".join(pieces))
+
+    def go_on(self, left: bytes) -> None:
+        """Begin with what somebody who wrote before has left: no frame, but the end of one."""
+        if left:
+            self.left = memoryview(left)
+            self.push()
 
     def cork(self) -> None:
         """Gather frames from now on."""
@@ -230,7 +230,7 @@ class Input:
     ) -> None:
         self.descriptor = descriptor
         self._read = read
-        _never_block(descriptor)
+        never_block(descriptor)
         self._framer = framer
         self._output = output
         self._connection = connection
@@ -264,7 +264,9 @@ class Input:
             return True
         if self.at_end or self._paused or self._ears is None:
             return False
-        return bool(select.select([self.descriptor], [], [], 0)[0])
+        poll = select.poll()  # which takes any number, other than `select`
+        poll.register(self.descriptor, select.POLLIN)
+        return bool(poll.poll(0))
 
     def read(self) -> None:
         """Take in what is there, and act on it."""
