@@ -48,7 +48,8 @@ SERVERS = {
     "fastmcp": TOOLS + FASTMCP + "server.run(show_banner=False)",
 }
 PING = line(request("ping", "ping", {}))
-_PATIENCE = 3.0
+# On a busy machine: who answers is not waited for that long, and who ends is asked to sooner.
+_PATIENCE = 20.0
 
 
 class Talk(NamedTuple):
@@ -62,7 +63,13 @@ class Talk(NamedTuple):
     status: int | None
 
 
-def talk(code: str, *messages: bytes, until: object, revision: str | None = None) -> Talk:
+def talk(
+    code: str,
+    *messages: bytes,
+    until: object,
+    revision: str | None = None,
+    patience: float = _PATIENCE,
+) -> Talk:
     """Shake hands and say this; all that was answered up to the answer `until`, or to the end."""
     handshake = HANDSHAKE if revision is None else _handshake(revision)
     quiet = {"FASTMCP_CHECK_FOR_UPDATES": "off", "FASTMCP_LOG_LEVEL": "CRITICAL"}
@@ -81,7 +88,7 @@ def talk(code: str, *messages: bytes, until: object, revision: str | None = None
         process.stdin.write(b"".join(map(line, handshake)))
         process.stdin.flush()
         # One whose service is over may neither answer nor close its side as long as ours is open.
-        hurry = threading.Timer(_PATIENCE, process.stdin.close)
+        hurry = threading.Timer(patience, process.stdin.close)
         for text in process.stdout:
             try:
                 message = json.loads(text)

@@ -378,7 +378,7 @@ def test_a_batch_gets_no_answer_in_the_revision_that_has_them(name: str) -> None
 @every_other
 @pytest.mark.parametrize("tool", ["leave", "surrogate"])
 def test_a_tool_ends_the_service(name: str, tool: str) -> None:
-    talked = talk(SERVERS[name], call(1, tool), until=1)
+    talked = talk(SERVERS[name], call(1, tool), until=1, patience=4)
 
     assert list(talked.answers) == ["init"]
     assert talked.status
