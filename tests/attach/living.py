@@ -2,6 +2,8 @@
 
 import json
 import socket
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -71,6 +73,14 @@ async def wait() -> None:
 """
     + STAY
 )
+
+
+def until(found: Callable[[], object]) -> None:
+    """Wait for something that happens soon."""
+    deadline = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 class Wire:

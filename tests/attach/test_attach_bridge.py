@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from tests.attach.conftest import Bridged, Dial, Reach, Start
-from tests.attach.living import BRIDGE, MUCH, PROGRAM, STAY, WAITS
+from tests.attach.living import BRIDGE, MUCH, PROGRAM, STAY, WAITS, until
 from tests.runtime.process import HANDSHAKE, PATIENCE, line, request, text_of, tool_call
 
 from toolhaft import Server
@@ -48,14 +48,6 @@ def run(*words: str, data: bytes = b"", **options: Any) -> "subprocess.Completed
         check=False,
         **options,
     )
-
-
-def until(found: Any) -> None:
-    """Wait for something that happens soon."""
-    deadline = time.monotonic() + PATIENCE
-    while not found():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 # Starting

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.attach.living import until
 from tests.runtime.process import PATIENCE
 
 from toolhaft_bridge import copying
@@ -122,6 +123,7 @@ def test_bytes_go_both_ways_as_they_come(bridged: Bridged) -> None:
     assert received(bridged.process, 40) == b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
     os.write(bridged.says, b"\n")
     assert received(bridged.process, 1) == b"\n"
+    until(lambda: bridged.ledger.open)  # which is told a moment after the process
     assert list(bridged.ledger.open) == [b"1"]
     bridged.process.sendall(b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
     assert bridged.heard(37) == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'

@@ -18,19 +18,11 @@ from pathlib import Path
 
 import pytest
 from tests.attach.conftest import Dial, Start
-from tests.attach.living import BRIDGE, SERVE, STAY, WAITS
+from tests.attach.living import BRIDGE, SERVE, STAY, WAITS, until
 from tests.runtime.process import HANDSHAKE, PATIENCE, Process, line, request, text_of, tool_call
 
 from toolhaft import Server
 from toolhaft_bridge.journal import SIZE, blank
-
-
-def until(found: object) -> None:
-    assert callable(found)
-    deadline = time.monotonic() + PATIENCE
-    while not found():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def held(pid: int | str) -> set[str]:

@@ -36,7 +36,8 @@ class _Version(argparse.Action):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a sub-command; the result is the exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Not `list`, which is a command of ours once that is imported.
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
     if given[:1] == ["attach"] and not {"-h", "--help"} & set(given):
         return attach(given[1:])
     try:

@@ -15,7 +15,6 @@ from msgspec import UNSET, Struct, UnsetType
 from ..envelope import Id, failure
 from ..errors import BadEnvelope, InvalidRequest, McpError, shown
 from ..patterns import pattern
-from .handshake import SessionMode as SessionMode
 from .head import (
     LAST_EVENT,
     LONGEST_HEADERS,

@@ -15,12 +15,11 @@ from msgspec import UNSET, Struct
 
 from ..envelope import decode, failure
 from ..errors import InternalError, Unauthorized
-from ..protocol.handshake import Session
+from ..protocol.handshake import Session, SessionMode
 from ..protocol.head import SESSION, Head
 from ..protocol.http import (
     Doors,
     Regulars,
-    SessionMode,
     cors,
     preflight,
     refused,

@@ -8,7 +8,8 @@ from ..errors import McpError
 
 
 class Line(Protocol):
-    """Where the messages of a call go. From any thread; nothing here waits but `drained`."""
+    """Where the messages of a call go. From any thread; nothing waits but `throttle` and
+    `drained`."""
 
     def send(self, frame: bytes, /) -> None:
         """A message on the way to the answer."""

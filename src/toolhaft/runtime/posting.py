@@ -17,9 +17,9 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from ..envelope import Decoded, Id, Message, decode
 from ..errors import HeaderMismatch
 from ..protocol import calls as events
-from ..protocol.handshake import OPEN, Session
+from ..protocol.handshake import OPEN, Session, SessionMode
 from ..protocol.head import SESSION, Head
-from ..protocol.http import Refused, SessionMode, refused, status_of
+from ..protocol.http import Refused, refused, status_of
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
 from .answering import Answering, finished, now

@@ -106,6 +106,8 @@ async def connected(
         yield connection
     finally:
         leave()
-        await driver.close(limits.finish_seconds)
-        if service.lifespan is not None:
-            await service.lifespan.leave()
+        try:
+            await driver.close(limits.finish_seconds)
+        finally:  # who cancels that wait ends the service all the same
+            if service.lifespan is not None:
+                await service.lifespan.leave()
