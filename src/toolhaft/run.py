@@ -124,6 +124,7 @@ def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
     try:
         run_to_the_end(loop, main)
     finally:
+        begun.signals.release()
         if not last:
             for each in watch:
                 each.dismiss()
