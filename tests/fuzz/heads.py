@@ -11,7 +11,17 @@ from tests.fuzz import frames
 
 from toolhaft.errors import HeaderMismatch
 from toolhaft.protocol import head as head_module
-from toolhaft.protocol.head import METHOD, NAME, SESSION, VERSION, Fields, Head, decoded
+from toolhaft.protocol.head import (
+    LONGEST_HEADERS,
+    METHOD,
+    MOST_HEADERS,
+    NAME,
+    SESSION,
+    VERSION,
+    Fields,
+    Head,
+    decoded,
+)
 from toolhaft.protocol.http import Doors, Regulars, unreadable
 from toolhaft.protocol.revisions import REVISIONS
 from toolhaft.types.tools import CallToolParams
@@ -63,7 +73,9 @@ def _check_lookup(head: Head, fields: Fields, plain: dict[bytes, bytes]) -> None
     names = [name for name, _ in fields]
     assert dict(head.raw) == plain
     assert head.repeated == {name for name in names if names.count(name) > 1}
-    assert head.size == sum(len(name) + len(value) for name, value in fields)
+    size = sum(len(name) + len(value) for name, value in fields)
+    assert head.fits is (size <= LONGEST_HEADERS and len(fields) <= MOST_HEADERS)
+    assert head.repeated or head.size == size
     assert head.session == plain.get(SESSION)
     version = plain.get(VERSION)
     date = None if version is None else version.strip(b" \t").decode("latin-1")
