@@ -48,7 +48,18 @@ class Fault(Struct, gc=False):
 _decode_message = msgspec.json.Decoder(Message).decode
 _decode_items = msgspec.json.Decoder(list[Raw]).decode
 _decode_anything = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
+
+
+def _plain(value: object) -> object:
+    """What is a text or a number by another name, as NumPy has some; msgspec does not see that."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int | float):
+        return float(value) if isinstance(value, float) else int(value)
+    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+
+
+_encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 _BASE = len(b'{"jsonrpc":"2.0","method":""}')
 _ID, _PARAMS = len(b',"id":'), len(b',"params":')

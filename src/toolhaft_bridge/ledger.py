@@ -103,14 +103,16 @@ class Ledger:
         self._is_quick = self._began and not self.opaque
 
     def _sent_parts(self, data: bytes) -> None:
-        first, newline, rest = data.partition(b"\n")
-        self._keep(first)
-        while newline:
+        *lines, last = data.split(b"\n")
+        if lines:
+            self._keep(lines[0])
             if self.unended is not None:
                 self._sent_line(bytes(self.unended))
             self._begin_line()
-            first, newline, rest = rest.partition(b"\n")
-            self._keep(first)
+            for line in lines[1:]:
+                if line:
+                    self._sent_line(line)
+        self._keep(last)
 
     def _begin_line(self) -> None:
         self.unended = bytearray()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from toolhaft_bridge import journal as journals
 from toolhaft_bridge.journal import SIZE, Journal, blank, restored
-from toolhaft_bridge.ledger import Ledger
+from toolhaft_bridge.ledger import LONGEST, Ledger
 
 unhurried = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
@@ -155,6 +155,17 @@ def test_no_bytes_break_it(steps: list[tuple[bool, bytes]]) -> None:
             assert isinstance(restored(kept.memory).forget(), list)
     finally:
         kept.close()
+
+
+def test_millions_of_lines_hold_nobody_up(kept: Kept) -> None:
+    """They are gathered as long as none of them has an answer and the last is not ended. If all
+    that follows were copied for each of them, this would take minutes."""
+    for _ in range(LONGEST // 65536 + 1):
+        kept.sent(b"\n" * 65535 + b" ")
+    kept.sent(message(id=1, method="ping"))
+
+    assert told(restored(kept.memory)) == told(kept.ledger)
+    assert kept.ledger.open == {b"1": 1}
 
 
 def test_of_nothing_nothing_is_known(kept: Kept) -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.asking import ask
 
 from toolhaft import Cache, Complete, Header, Icon, Limits, ResourceError, Server, ToolError
-from toolhaft.testing import assert_error, requests
+from toolhaft.testing import Client, assert_error, requests
 
 
 def make() -> Server:
@@ -225,6 +225,52 @@ def test_an_option_of_a_resource_that_no_client_could_be_sent_is_refused(
 ) -> None:
     with pytest.raises(TypeError, match=f"resource 'a://b': {words}"):
         make().add_resource(greet, "a://b", **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"title": "\ud800"}, "title cannot be told in JSON: .*surrogates not allowed"),
+        ({"meta": {"a": [object()]}}, "meta cannot be told in JSON: object is nothing that JSON"),
+    ],
+    ids=["text", "meta"],
+)
+def test_what_would_make_the_list_unreadable_is_refused(
+    options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(TypeError, match=f"tool 'greet': {words}"):
+        make().add_tool(greet, **options)
+    with pytest.raises(TypeError, match=f"prompt 'greet': {words}"):
+        make().add_prompt(greet, **options)
+    with pytest.raises(TypeError, match=f"resource 'a://b': {words}"):
+        make().add_resource(greet, "a://b", **options)
+
+
+@pytest.mark.parametrize("keyword", ["title", "version", "instructions", "name"])
+def test_a_setting_that_cannot_be_told_is_named(keyword: str) -> None:
+    settings: dict[str, Any] = {"name": "made", keyword: "\ud800"}
+
+    with pytest.raises(TypeError, match=f"Server: {keyword} cannot be told in JSON"):
+        Server(**settings)
+
+
+class Words(str):
+    """A text by another name, as NumPy and libraries for translations have some."""
+
+    __slots__ = ()
+
+
+async def test_a_text_by_another_name_is_a_text() -> None:
+    text = Words("text")
+    server = Server(text, version=text, title=text, instructions=text)
+    server.add_tool(greet, name=text, title=text, tags=[text], meta={text: text})
+
+    async with Client(server, revision="2025-11-25") as client:
+        [tool] = await client.list_tools()
+
+        assert (client.server_info and client.server_info.title) == client.instructions == "text"
+        assert (tool.name, tool.title) == ("text", "text")
+        assert await client.call("text") == "hello"
 
 
 def test_a_hint_that_is_none_is_named_with_its_tool() -> None:

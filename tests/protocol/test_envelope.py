@@ -12,6 +12,7 @@ from toolhaft.envelope import (
     Message,
     decode,
     decode_part,
+    encode,
     failure,
     notification,
     response,
@@ -213,6 +214,28 @@ def test_an_id_is_salvaged_only_beyond_doubt(data: bytes, id_: Any) -> None:
 
 
 # And back
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Whole(int):
+    pass
+
+
+class Real(float):
+    pass
+
+
+def test_what_is_a_text_or_a_number_by_another_name_is_written() -> None:
+    assert (
+        encode([Text("\u00e9"), Whole(2**60), Real(0.5)])
+        == '["\u00e9",1152921504606846976,0.5]'.encode()
+    )
+    assert encode({Text("a"): Text("b")}) == b'{"a":"b"}'
+    with pytest.raises(TypeError, match="object is nothing that JSON has"):
+        encode([object()])
 
 
 def test_an_answer_is_compact_and_in_order() -> None:

@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import logging
 import threading
+import weakref
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,6 +15,7 @@ from tests.runtime.process import HANDSHAKE, line, tool_call
 
 from toolhaft import Context, Limits, Server
 from toolhaft.protocol.calls import Exchange, Next, Result
+from toolhaft.runtime.driver import Driver
 from toolhaft.runtime.service import connected
 
 PATIENCE = 5
@@ -480,7 +483,7 @@ async def test_real_streams_are_served(stage: Stage) -> None:
     await listener.wait_closed()
 
 
-async def test_an_end_that_is_cut_short_leaves_no_task_behind() -> None:
+async def test_an_end_that_is_cut_short_leaves_nothing_behind() -> None:
     server = Server("tested", version="1", limits=Limits(shutdown_seconds=60))
     begun = asyncio.Event()
 
@@ -489,8 +492,11 @@ async def test_an_end_that_is_cut_short_leaves_no_task_behind() -> None:
         begun.set()
         await asyncio.Event().wait()
 
+    drivers: list[weakref.ref[Driver]] = []
+
     async def serve() -> None:
         async with connected(server, lambda _: None) as connection:
+            drivers.append(weakref.ref(connection.driver))
             for message in (*HANDSHAKE, tool_call(1, "wait")):
                 connection.receive(line(message))
             await asyncio.Event().wait()
@@ -504,5 +510,9 @@ async def test_an_end_that_is_cut_short_leaves_no_task_behind() -> None:
     with pytest.raises(asyncio.CancelledError):
         await serving
     await asyncio.sleep(0.01)
+    del serving
+    while gc.collect():
+        pass  # what is freed may free more
 
     assert asyncio.all_tasks() == before
+    assert [driver() for driver in drivers] == [None]

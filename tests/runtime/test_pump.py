@@ -378,3 +378,22 @@ async def test_no_task_is_left_by_a_pump_that_is_closed_while_a_coroutine_begins
 
     assert isinstance(running.failed["a"], asyncio.CancelledError)
     assert asyncio.all_tasks() == before
+
+
+async def test_a_pump_that_is_closed_begins_nothing() -> None:
+    running, begun = Running(), False
+
+    async def begin() -> None:
+        nonlocal begun
+        begun = True
+        await asyncio.sleep(60)
+
+    before = asyncio.all_tasks()
+    await running.outside()
+    await running.pump.close(PATIENCE)
+    await running.outside(("a", begin()))
+    await running.over("a")
+
+    assert not begun
+    assert isinstance(running.failed["a"], asyncio.CancelledError)
+    assert asyncio.all_tasks() <= before

@@ -31,7 +31,8 @@ def main(path: str, words: list[str]) -> None:
         posix.close(stream)
     status = int(connection.recv(64) or b"1")
     if status < 0:
-        _signal.signal(-status, _signal.SIG_DFL)
+        if -status != _signal.SIGKILL:  # for which nothing else can be done
+            _signal.signal(-status, _signal.SIG_DFL)
         posix.kill(posix.getpid(), -status)
     posix._exit(status)
 

@@ -7,6 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, cast
 
+from ..envelope import encode
 from ..protocol.limits import Limits
 from ..schema.docstrings import Docstring, read
 from ..types.content import Annotations
@@ -124,6 +125,10 @@ _DESCRIBED: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+# What is told as it is given. All else is made of parts that are ours, or is not told.
+_TOLD: tuple[type[object], ...] = (str, dict)
+
+
 def check_described(what: str, **given: object) -> None:
     """Is what an author says of something what a client can read? One that is wrong would make
     the whole list unreadable.
@@ -135,6 +140,11 @@ def check_described(what: str, **given: object) -> None:
         fits, expected = _DESCRIBED[name]
         if value is not None and not fits(value):
             raise TypeError(f"{what}: {name} must be {expected}, not {value!r}")
+        if isinstance(value, _TOLD):
+            try:
+                encode(value)
+            except (TypeError, ValueError, RecursionError) as error:
+                raise TypeError(f"{what}: {name} cannot be told in JSON: {error}") from None
 
 
 def check_bounds(timeout: object, limit: object) -> None:
@@ -178,4 +188,4 @@ def check_settings(
         raise TypeError(f"limits must be Limits(…), not {limits!r}")
     if errors not in ("mask", "show"):
         raise ValueError(f'errors must be "mask" or "show", not {errors!r}')
-    check_described("Server", **described)
+    check_described("Server", name=name, **described)

@@ -350,6 +350,14 @@ class Driver:
         functions get another moment to notice."""
         self.closing.set()
         try:
+            await self._end_all(grace)
+        finally:
+            # It knows us, and the garbage collector does not see calls: the circle would stay for
+            # ever.
+            self.current = None
+
+    async def _end_all(self, grace: float) -> None:
+        try:
             await self.quiet(grace)
         finally:  # who does not wait for us leaves nothing behind either
             self._cancel_all()
@@ -357,8 +365,6 @@ class Driver:
         if self._beside:
             await asyncio.wait(self._beside, timeout=grace)
         await self.quiet(grace)
-        # It knows us, and the garbage collector does not see calls: the circle would stay for ever.
-        self.current = None
 
     def _cancel_all(self) -> None:
         cancelled = list(self.calls.values())

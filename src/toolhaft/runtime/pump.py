@@ -108,6 +108,10 @@ class Pump(Generic[K]):
             _leave_task(self._loop, task)
 
     def _stage(self, key: K, coroutine: Coroutine[Any, Any, Any]) -> None:
+        if self._closed:  # nobody would end it any more
+            coroutine.close()
+            self._failed(key, asyncio.CancelledError())
+            return
         self._staged.append((key, coroutine))
         if self._keeper is None:
             self._make_task()
