@@ -67,7 +67,7 @@ class Server(Registering):
         middleware: functions around every request, the first one outermost. Each takes the
             `Exchange` and the next one, and returns what comes of `await next(exchange)`.
         lifespan: takes the server and gives an async context manager, which is entered before the
-            first client is served; what it yields is `ctx.lifespan`.
+            first call is run; what it yields is `ctx.lifespan`.
         store: where sessions and streams over HTTP are kept; by default in memory.
         bus: how several processes that serve the same tell each other what concerns them.
         secret: seals what clients carry for calls that ask; the first of several seals, all open.

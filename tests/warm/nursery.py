@@ -43,7 +43,10 @@ def keep(connection: socket.socket) -> None:
     said, streams, *_ = socket.recv_fds(connection, 1 << 16, 3)
     length, _, start = said.partition(b"\n")
     while len(start) < int(length):
-        start += connection.recv(1 << 16)
+        more = connection.recv(1 << 16)
+        if not more:  # whoever asked for it has ended
+            return
+        start += more
     pid = os.fork()
     if pid == 0:
         connection.close()

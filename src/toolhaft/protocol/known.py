@@ -12,7 +12,7 @@ from ..patterns import pattern
 from .head import Head
 
 _LONGEST: Final = 2000
-# Of a value that changes; what is longer is not known again.
+# Of a value that changes, with the end of its line; what is longer is not known again.
 _LONGEST_VALUE: Final = 130
 _LENGTHS = pattern(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})\r\n", re.IGNORECASE)
 _SESSIONS = pattern(rb"\r\nmcp-session-id:[ \t]*([!-~]{1,127})\r\n", re.IGNORECASE)
