@@ -78,13 +78,21 @@ def test_a_signal_that_came_early_has_its_deadline_too() -> None:
             process.kill()
 
 
+# What an author gives is looked at before: this stands for what was not thought of.
+UNWRITABLE = r"""
+from toolhaft.features.lifecycle import Lifecycle
+
+begin = Lifecycle.__init__
+Lifecycle.__init__ = lambda self, info, _, capabilities: begin(self, info, '\udcff', capabilities)
+server = Server('tested', version='1')
+"""
+
+
 @pytest.mark.parametrize("how", ["run", "python"])
 def test_a_greeting_that_cannot_be_written_is_an_error_and_not_the_end(
     serve: Serve, how: str
 ) -> None:
-    process = serve(
-        r"server = Server('tested', version='1', instructions='\udcff')", how, opened=False
-    )
+    process = serve(UNWRITABLE, how, opened=False)
 
     process.send(INITIALIZE, PING)
 
