@@ -9,17 +9,15 @@ import pytest
 
 from toolhaft import Context, McpError, Server
 from toolhaft.client.conversation import Conversation
-from toolhaft.client.transport import Hear, Lost
+from toolhaft.client.transport import Hear, Lost, OneStream
 from toolhaft.testing import BadAnswer, Client, NoAnswer, SyncClient
 
 Json = dict[str, Any]
 ERAS = ["2025-11-25", "2026-07-28"]
 
 
-class Scripted:
+class Scripted(OneStream):
     """A server that is a function: from a message to what it sends back."""
-
-    said = ""
 
     def __init__(self, answer: Callable[[Json], list[Any]]) -> None:
         self._answer = answer
@@ -30,17 +28,6 @@ class Scripted:
     async def send(self, frame: bytes, message: Any) -> None:
         for each in self._answer(message):
             asyncio.get_running_loop().call_soon(self.hear, json.dumps(each).encode())
-
-    def agreed(self, version: str) -> None: ...
-
-    def drop(self, id_: Any) -> bool:
-        return False
-
-    def forget(self, id_: Any) -> None: ...
-
-    async def listen(self) -> None: ...
-
-    def leave(self) -> None: ...
 
     async def close(self) -> None: ...
 
