@@ -8,6 +8,10 @@ and a fresh one is parked.
 
 Each coroutine has a context of its own, so that what a call sets in a context variable is seen by
 the rest of this call and by no other.
+
+Nobody calls `send` of a coroutine: it would raise `StopIteration` with the result, which costs more
+than the rest of the way. A runner, which is a generator, waits for one coroutine after the other by
+`yield from`, which raises nothing; and says that it is idle when it has told how each ended.
 """
 
 import asyncio
@@ -21,9 +25,12 @@ from asyncio.tasks import (
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import copy_context
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
 K = TypeVar("K")
+
+# What a runner says between two coroutines.
+_IDLE: Final = object()
 
 
 class Outside:
@@ -43,16 +50,17 @@ class Outside:
         _enter_task(self._loop, self._task)
 
 
-class _Waiting(Generic[K]):
-    """A coroutine that has been begun and waits for something."""
+_Coroutine: TypeAlias = Coroutine[Any, Any, Any]
+_Runner: TypeAlias = Generator[Any, Any, None]
 
-    __slots__ = ("coroutine", "enter", "key", "waiting")
 
-    def __init__(
-        self, key: K, coroutine: Coroutine[Any, Any, Any], enter: Callable[..., Any], waiting: Any
-    ) -> None:
-        self.key = key
-        self.coroutine = coroutine
+class _Waiting:
+    """A runner whose coroutine has been begun and waits for something."""
+
+    __slots__ = ("enter", "runner", "waiting")
+
+    def __init__(self, runner: _Runner, enter: Callable[..., Any], waiting: Any) -> None:
+        self.runner = runner
         self.enter = enter
         self.waiting = waiting
 
@@ -72,42 +80,79 @@ class Pump(Generic[K]):
         self._ended = ended
         self._failed = failed
         self._waits = waits
-        self._staged: deque[tuple[K, Coroutine[Any, Any, Any]]] = deque()
+        self._staged: deque[tuple[K, _Coroutine]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         # The task that is parked, or is about to be.
         self._keeper: asyncio.Task[None] | None = None
         self._parked: asyncio.Task[None] | None = None
         self._wake: asyncio.Future[None] | None = None
-        self._adopted: _Waiting[K] | None = None
+        self._adopted: _Waiting | None = None
+        # The runner that is idle, and what gives it the next coroutine.
+        self._runner: _Runner
+        self._send: Callable[[tuple[K, _Coroutine]], Any]
+        self._renew()
         self._closed = False
         self._make_task()
 
-    def start(self, key: K, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def start(self, key: K, coroutine: _Coroutine) -> None:
         """Begin a coroutine: now, or, if that cannot be, in the next turn of the loop."""
         task = self._parked
         if task is None:
             self._stage(key, coroutine)
             return
-        enter = copy_context().run
         try:
             _enter_task(self._loop, task)
         except RuntimeError:  # we are in a task, and cannot be another one at the same time
             self._stage(key, coroutine)
             return
         try:
-            waiting = enter(coroutine.send, None)
-        except StopIteration as stop:
-            self._ended(key, stop.value)
-        except BaseException as error:
-            self._failed(key, error)
-        else:
-            self._adopted, self._parked = _Waiting(key, coroutine, enter, waiting), None
-            self._waits(key, task)
-            self._wake_up()
+            waiting = self._begin(key, coroutine)
+            if waiting is not None:
+                self._adopted, self._parked = waiting, None
+                self._waits(key, task)
+                self._wake_up()
         finally:
             _leave_task(self._loop, task)
 
-    def _stage(self, key: K, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def _begin(self, key: K, coroutine: _Coroutine) -> _Waiting | None:
+        """The first step of a coroutine, and the last if nothing is given back."""
+        enter = copy_context().run
+        try:
+            waiting = enter(self._send, (key, coroutine))
+        except StopIteration:  # of the runner, since the coroutine has failed
+            self._renew()
+            return None
+        except BaseException:  # of whoever was told of its end
+            self._renew()
+            raise
+        if waiting is _IDLE:
+            return None
+        runner = self._runner
+        self._renew()
+        return _Waiting(runner, enter, waiting)
+
+    def _renew(self) -> None:
+        # By its declaration it is only something to wait for.
+        self._runner = runner = cast(_Runner, self._run_each())
+        next(runner)
+        self._send = runner.send
+
+    @types.coroutine
+    def _run_each(self) -> _Runner:
+        """Run one coroutine after the other, until one fails. What is thrown in here reaches it."""
+        key: K
+        coroutine: _Coroutine
+        while True:
+            key, coroutine = yield _IDLE
+            try:
+                result = yield from coroutine  # pyright: ignore[reportUnknownVariableType]
+            except BaseException as error:
+                self._failed(key, error)
+                return
+            self._ended(key, result)
+            del key, coroutine, result  # nothing is held while there is nothing to do
+
+    def _stage(self, key: K, coroutine: _Coroutine) -> None:
         if self._closed:  # nobody would end it any more
             coroutine.close()
             self._failed(key, asyncio.CancelledError())
@@ -184,7 +229,7 @@ class Pump(Generic[K]):
             return error
         return None
 
-    def _begin_staged(self) -> _Waiting[K] | None:
+    def _begin_staged(self) -> _Waiting | None:
         task = asyncio.current_task()
         assert task is not None
         while self._staged:
@@ -195,36 +240,19 @@ class Pump(Generic[K]):
                 return waiting
         return None
 
-    def _begin(self, key: K, coroutine: Coroutine[Any, Any, Any]) -> _Waiting[K] | None:
-        """The first step."""
-        enter = copy_context().run
-        try:
-            waiting = enter(coroutine.send, None)
-        except StopIteration as stop:
-            self._ended(key, stop.value)
-        except BaseException as error:
-            self._failed(key, error)
-        else:
-            return _Waiting(key, coroutine, enter, waiting)
-        return None
-
     @types.coroutine
-    def _see_through(self, begun: _Waiting[K]) -> Generator[Any, Any, None]:
+    def _see_through(self, begun: _Waiting) -> Generator[Any, Any, None]:
         """All further steps: what `await` does, with each step in the coroutine's own context."""
-        coroutine, enter, waiting = begun.coroutine, begun.enter, begun.waiting
-        try:
-            while True:
-                error: BaseException | None = None
-                value: Any = None
-                try:
-                    value = yield waiting
-                except BaseException as thrown:
-                    error = thrown
-                if error is None:
-                    waiting = enter(coroutine.send, value)
-                else:
-                    waiting = enter(coroutine.throw, error)
-        except StopIteration as stop:
-            self._ended(begun.key, stop.value)
-        except BaseException as raised:
-            self._failed(begun.key, raised)
+        runner, enter, waiting = begun.runner, begun.enter, begun.waiting
+        while waiting is not _IDLE:
+            error: BaseException | None = None
+            value: Any = None
+            try:
+                value = yield waiting
+            except BaseException as thrown:
+                error = thrown
+            try:
+                step = (runner.send, value) if error is None else (runner.throw, error)
+                waiting = enter(*step)
+            except StopIteration:  # the coroutine has failed, which was told
+                return
