@@ -246,7 +246,7 @@ class Mount:
     async def _through(self, exchange: Exchange, known: Exchange) -> Result:
         if self._lifespans.is_late:
             self._lifespans.catch_up()
-        return await _answered(exchange, known, self._dispatch)
+        return await _answered(exchange, known, self._dispatch.outcome)
 
     async def _late(self, exchange: Exchange, begin: Route) -> Result:
         self._lifespans.catch_up()

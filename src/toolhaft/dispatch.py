@@ -39,8 +39,8 @@ class Dispatch:
         self._middleware = tuple(middleware)
         self._lifespan = lifespan
 
-    def __call__(self, exchange: Exchange) -> Outcome:
-        """The outcome of a call."""
+    def outcome(self, exchange: Exchange) -> Outcome:
+        """What comes of a call."""
         handler = self._handlers.get(exchange.method)
         if handler is None:
             raise MethodNotFound(f"this server does not offer {shown(exchange.method)}")

@@ -59,7 +59,9 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is nothing that JSON has")
 
 
-_encode = msgspec.json.Encoder(enc_hook=_plain).encode
+# JSON, compact. Raises what msgspec raises for what JSON cannot hold. No function of ours is around
+# it, since it is called for every answer.
+encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 _BASE = len(b'{"jsonrpc":"2.0","method":""}')
 _ID, _PARAMS = len(b',"id":'), len(b',"params":')
@@ -109,11 +111,6 @@ def decode(data: bytes) -> Decoded | list[Raw]:
     ):
         return message
     return _diagnose(data, message)
-
-
-def encode(value: object) -> bytes:
-    """JSON, compact. Raises what msgspec raises for what JSON cannot hold."""
-    return _encode(value)
 
 
 def _digits(data: bytes) -> bool:
@@ -261,14 +258,14 @@ def is_null(raw: Raw) -> bool:
 
 def _id_text(id_: Id) -> bytes:
     # msgspec refuses integers beyond 64 bits; JSON does not.
-    return str(id_).encode() if type(id_) is int else _encode(id_)
+    return str(id_).encode() if type(id_) is int else encode(id_)
 
 
 def response(id_: Id, result: bytes) -> bytes:
     """A successful answer; `result` is the text of a JSON object."""
     if type(id_) is int:
         return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id_, result)
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_encode(id_), result)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(id_), result)
 
 
 def in_pieces(id_: Id, result: bytes) -> tuple[bytes, ...]:
@@ -290,7 +287,7 @@ def failure(id_: Id | UnsetType, error: McpError, code: int | None = None) -> by
     if error.data is not UNSET:
         body["data"] = error.data
     head = b"" if id_ is UNSET else b'"id":%b,' % _id_text(id_)
-    return b'{"jsonrpc":"2.0",%b"error":%b}' % (head, _encode(body))
+    return b'{"jsonrpc":"2.0",%b"error":%b}' % (head, encode(body))
 
 
 _NOTIFICATION = b'{"jsonrpc":"2.0","method":'
@@ -311,7 +308,7 @@ def request(id_: Id, method: str, params: bytes) -> bytes:
     """A request of ours; `params` is the text of a JSON object."""
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (
         _id_text(id_),
-        _encode(method),
+        encode(method),
         params,
     )
 

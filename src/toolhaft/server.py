@@ -130,7 +130,7 @@ class Server(Registering):
         )
         self.stateless = stateless(self.info, secret, self.limits.answer_seconds)
         self._show_errors = errors == "show"
-        own = None if lifespan is None else _lifespan(partial(lifespan, self))
+        self._own = own = None if lifespan is None else _lifespan(partial(lifespan, self))
         self.lifespan = Lifespans(own)
 
         self._store = store
@@ -311,7 +311,8 @@ class Server(Registering):
         return f"{what} failed: {kind} (error {mark})"
 
     def _context(self, exchange: Exchange) -> Current:
-        return _context_class()(exchange, self, self.lifespan.value)
+        own = self._own
+        return _context_class()(exchange, self, None if own is None else own.value)
 
     def _table(self, lifecycle: Lifecycle) -> dict[str, Handler]:
         offers = self._offers

@@ -80,20 +80,20 @@ class Callee:
             and signature.form in ("plain", "async")
         )
 
-    def fill(self, exchange: Exchange, arguments: dict[str, Any]) -> None:
-        """Add what the call itself provides.
+    def fill(self, exchange: Exchange, arguments: dict[str, Any]) -> Current:
+        """Add what the call itself provides: its context, and headers.
 
         Raises:
             InvalidParams: a header that is needed was not sent.
         """
-        self._fill(exchange, arguments, self._context(exchange))
-
-    def _fill(self, exchange: Exchange, arguments: dict[str, Any], context: Current) -> None:
+        signature, context = self.signature, self._context(exchange)
         # One context for all who ask for it: progress must not go backwards.
-        for name in self.signature.contexts:
+        for name in signature.contexts:
             arguments[name] = context
-        for headed in self.signature.headers:
-            arguments[headed.parameter.name] = _header(headed, exchange)
+        if signature.headers:
+            for headed in signature.headers:
+                arguments[headed.parameter.name] = _header(headed, exchange)
+        return context
 
     def outcome(
         self,
@@ -116,8 +116,7 @@ class Callee:
         self, exchange: Exchange, arguments: dict[str, Any], finish: Finish, failed: Failed
     ) -> Outcome:
         """The longer way. It stays on one thread if it can."""
-        context = self._context(exchange)
-        self._fill(exchange, arguments, context)
+        context = self.fill(exchange, arguments)
         run = _Run(self, exchange, context, arguments)
         if self.place is not None:
             exchange.place = self.place
@@ -143,8 +142,7 @@ class Callee:
         self, exchange: Exchange, arguments: dict[str, Any], finish: Finish
     ) -> Result:
         """The result of the call, for somebody who minds the bounds and what is raised."""
-        context = self._context(exchange)
-        self._fill(exchange, arguments, context)
+        context = self.fill(exchange, arguments)
         if self.place is not None:
             exchange.place = self.place
         return await _Run(self, exchange, context, arguments).resolved(finish)

@@ -1,14 +1,14 @@
 """What a function may do for the length of its call: report, log, ask, look at who calls."""
 
-import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
+from math import inf, isfinite
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec import UNSET, Struct
 
 from ..errors import Cancelled
-from ..protocol.calls import Exchange
+from ..protocol.calls import READY, Exchange
 from ..protocol.handshake import Session
 from ..protocol.questions import declares, valid_key
 from ..types.asking import Root
@@ -125,7 +125,7 @@ class Context(Current):
 
     def __init__(self, exchange: Exchange, server: Any = None, lifespan: Any = None) -> None:
         self._exchange = exchange
-        self._done = -math.inf
+        self._done = -inf
         self._rounds: Rounds | None = None
         self.server = server
         self.lifespan = lifespan
@@ -188,7 +188,9 @@ class Context(Current):
     ) -> None:
         """Tell the client how far this call is. Nothing is sent unless it asked to know."""
         self.send_progress(done, total, message)
-        await self._exchange.drain()
+        waits = self._exchange.drain()
+        if waits is not READY:
+            await waits
 
     async def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
         """Send the client a log message, if it wants messages of this level."""
@@ -306,14 +308,15 @@ class Context(Current):
 
     def send_progress(self, done: float, total: float | None, message: str | None) -> None:
         """What both forms of `progress` do."""
-        token = self._exchange.meta.progress_token
-        if not (math.isfinite(done) and (total is None or math.isfinite(total))):
+        exchange = self._exchange
+        token = exchange.meta.progress_token
+        if not (isfinite(done) and (total is None or isfinite(total))):
             raise ValueError(f"progress must be finite, not {done} of {total}")
         # "The progress value MUST increase with each notification."
         if token is UNSET or done <= self._done:
             return
         self._done = done
-        self._exchange.notify(
+        exchange.notify(
             "notifications/progress",
             Progress(
                 progress_token=token,

@@ -229,10 +229,10 @@ class Tools:
             return _failed("\n".join([f"invalid arguments for {tool.name}:", *error.problems]))
         except Exception as error:  # of the author's: a default, or a class that checks itself
             return self._explain(exchange, tool, error)
-        if tool.contextual:
-            tool.callee.fill(exchange, arguments)
         if not tool.is_simple or exchange.place is not None:
             return self._elaborate(exchange, tool, arguments)
+        if tool.contextual:
+            tool.callee.fill(exchange, arguments)
         if tool.is_async:
             return self._await(exchange, tool, arguments)
         return Blocking(partial(self._run, exchange, tool, arguments), tool.callee.inline)

@@ -4,8 +4,8 @@ A call is the unit. Each transport makes `Call`s out of bytes and turns their ou
 what happens between the two knows neither the transport nor the era.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Mapping
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -92,14 +92,14 @@ class Call(Struct, eq=False, gc=False):
     caller: Caller
     era: Era
     meta: RequestMeta
+    # Of the HTTP request it came with, by their names in lower case.
+    headers: Mapping[str, str] | None = None
     # The client no longer wants the answer.
     cancelled: bool = False
     # Answered or cancelled: nothing more may be sent for this call.
     over: bool = False
     # It took longer than its author allows.
     overdue: bool = False
-    # Of the HTTP request it came with, by their names in lower case.
-    headers: Mapping[str, str] | None = None
     # What was asked and answered in earlier rounds, and is in this one.
     journal: Journal | None = None
     # What it is about, if it got so far, and when it began.
@@ -161,6 +161,18 @@ class Blocking(Struct, gc=False):
     always: bool = False
 
 
+class Ready:
+    """Nothing to wait for, which whoever knows it need not even await."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[None, None, None]:
+        return iter(())  # type: ignore[return-value]
+
+
+READY: Final = Ready()
+
+
 Outcome: TypeAlias = Result | Coroutine[Any, Any, Result] | Blocking
 
 
@@ -196,7 +208,7 @@ class Exchange(Protocol):
         ...
 
     def drain(self) -> Awaitable[None]:
-        """Wait until the client has read enough of what was sent."""
+        """Wait until the client has read enough of what was sent; `READY` if it has."""
         ...
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
@@ -287,5 +299,15 @@ class Counter(Protocol):
 
 
 Handler: TypeAlias = Callable[[Exchange], Outcome]
+
+
+class Dispatching(Protocol):
+    """What finds the handler of a call. By a method: to call an object costs several times that."""
+
+    def outcome(self, exchange: Exchange, /) -> Outcome:
+        """What comes of a call."""
+        ...
+
+
 Next: TypeAlias = Callable[[Exchange], Coroutine[Any, Any, Result]]
 Middleware: TypeAlias = Callable[[Exchange, Next], Awaitable[Result]]

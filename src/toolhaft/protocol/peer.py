@@ -148,7 +148,7 @@ class Peer:
         ):
             caller = self._accept(name, meta, principal, head, params)
         if meta.version is not UNSET:
-            call = self._make_call(id_, name, params, caller, self._stateless, meta)
+            call = self._make_call(id_, name, params, caller, self._stateless, meta, head)
             if method.asks and (
                 params.request_state is not UNSET or params.input_responses is not UNSET
             ):

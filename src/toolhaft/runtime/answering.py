@@ -66,7 +66,7 @@ class Answering:
         if live is not None and live.session.changed:
             await self._save(live)
         if live is not None and reply.frames:
-            text = await live.finished(_frames(reply), self._store, self._limits)
+            text = await live.finished(reply.rest(), self._store, self._limits)
             return Whole(200, text, FINISHED)
         return finished(reply, stateless=stateless)
 
@@ -176,7 +176,7 @@ class Answering:
         try:
             while True:
                 # Whoever does not come back misses nothing that could still be sent.
-                reply.gone = reply.interrupted = False
+                reply.stay()
                 try:
                     if await self._goes_on(reply, stream, live):
                         return
@@ -233,17 +233,10 @@ class Answering:
 def finished(reply: Reply, *, stateless: bool) -> Whole:
     """The response to a call that is over already, to which nobody comes back."""
     if reply.frames:
-        return Whole(200, events(_frames(reply)), FINISHED)
+        return Whole(200, events(reply.rest()), FINISHED)
     if reply.final is None:  # it was cancelled
         return Whole(202, b"", ())
     return Whole(status_of(reply.error, stateless=stateless, by_protocol=False), reply.final)
-
-
-def _frames(reply: Reply) -> list[bytes]:
-    frames = reply.rest()
-    if reply.final is not None:
-        frames.append(reply.final)
-    return frames
 
 
 def now(outcome: Coroutine[Any, Any, T]) -> T:

@@ -71,7 +71,7 @@ class Driver:
         self.counter = counter
         self._ended = counter.ended
         self.loop = asyncio.get_running_loop()
-        self._thread = get_ident()
+        self.thread = get_ident()
         self.calls: dict[Hashable, Running] = {}
         counter.watch(self)
         # Those on a thread, until the thread is done with them, whether they are wanted or not.
@@ -91,7 +91,7 @@ class Driver:
     @property
     def is_here(self) -> bool:
         """Is this the thread of the loop?"""
-        return get_ident() == self._thread
+        return get_ident() == self.thread
 
     # Calls
 
@@ -116,14 +116,14 @@ class Driver:
             return
         # What nearly all calls come to goes first.
         kind = type(outcome)
-        if kind is _COROUTINE and get_ident() == self._thread and len(calls) <= self._most_calls:
+        if kind is _COROUTINE and get_ident() == self.thread and len(calls) <= self._most_calls:
             self.current = running
             self._pump.start(running, outcome)  # type: ignore[arg-type]
             return
         if isinstance(outcome, RESULT):
             self._complete(running, outcome)
             return
-        is_here = get_ident() == self._thread
+        is_here = get_ident() == self.thread
         if isinstance(outcome, Blocking):
             if running.place is None:
                 self._start_blocking(running, outcome)
@@ -145,7 +145,7 @@ class Driver:
             return
         # What a call sets in a context variable is its own, as it is for a coroutine.
         enter = copy_context().run
-        if outcome.inline and get_ident() == self._thread:
+        if outcome.inline and get_ident() == self.thread:
             self.current = running
             self._work(running, outcome, enter)
             return
@@ -326,7 +326,7 @@ class Driver:
         for waits in (running.task, running.asking):
             if waits is None:
                 continue
-            if get_ident() == self._thread:
+            if get_ident() == self.thread:
                 waits.cancel()
             else:
                 self.loop.call_soon_threadsafe(waits.cancel)

@@ -75,7 +75,7 @@ class Endpoint:
         self._regulars = Regulars(limits.message_bytes)
         self._store = store
         self._driver = Driver(
-            service.dispatch,
+            service.dispatch.outcome,
             lane=service.lane,
             most_calls=limits.all_calls,
             mask=service.mask,

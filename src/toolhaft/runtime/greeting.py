@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from ..envelope import Message, decode, response
 from ..errors import InternalError, McpError
-from ..protocol.calls import Call, Counter, Exchange, Handler, Reply, Result
+from ..protocol.calls import Call, Counter, Dispatching, Exchange, Reply, Result
 from ..protocol.framing import Frame, Framer
 from ..protocol.peer import Peer, failed
 from .descriptors import is_pipe
@@ -28,7 +28,7 @@ class Greeter(Protocol):
     @property
     def metrics(self) -> Counter: ...
     @property
-    def dispatch(self) -> Handler: ...
+    def dispatch(self) -> Dispatching: ...
     def mask(self, what: str, error: BaseException, /) -> str: ...
 
 
@@ -66,7 +66,7 @@ def _answer(service: Greeter, peer: Peer, frame: Frame) -> bytes | None:
     event.began = perf_counter()
     try:
         # What answers a greeting looks at the call itself and at nothing around it.
-        result = cast(Result, service.dispatch(cast(Exchange, event)))
+        result = cast(Result, service.dispatch.outcome(cast(Exchange, event)))
         answer = response(event.id, event.era.finish(event, result))
     except Exception as error:
         told = error if isinstance(error, McpError) else None

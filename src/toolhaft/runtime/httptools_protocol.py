@@ -200,7 +200,10 @@ class Protocol(HttpToolsProtocol):
     def _again(self, endpoint: Endpoint, head: Known, data: bytes) -> bool:
         """Answer a request whose head is known. False: it is still to be parsed."""
         found = head.request(data)
-        if found is None or self._is_waiting or self.flow.write_paused:
+        if found is None or self.flow.write_paused:
+            return False
+        cycle: Any = self.cycle  # `_is_waiting`, written out
+        if cycle is not None and not cycle.response_complete:
             return False
         outcome = endpoint.at_once(*found)
         if type(outcome) is Whole:

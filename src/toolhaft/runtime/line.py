@@ -29,7 +29,7 @@ class Line(Protocol):
         ...
 
     def drained(self) -> Awaitable[None]:
-        """Wait until the client has read enough of what was sent."""
+        """Wait until the client has read enough of what was sent; `READY` if it has."""
         ...
 
     def hang_up(self) -> None:

@@ -22,6 +22,8 @@ from ..protocol.head import SESSION, Head
 from ..protocol.http import Refused, refused, status_of
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
+from ..protocol.sse import FINISHED
+from ..protocol.sse import events as as_events
 from .answering import Answering, finished, now
 from .connection import Array, counted
 from .driver import Driver
@@ -166,12 +168,14 @@ class Posting:
             or (live is not None and live.calls)
         ):
             self._check(call, live)
-        reply = self._reply()
+        reply = Reply(self._loop, self._thread, self._high)
         self._start(call, live, head, reply)
         frame = reply.final
         if frame is None or reply.error is not None or live is not None:
             return self._outcome(call, live, reply)
-        return finished(reply, stateless=True) if reply.frames else Whole(200, frame)
+        if reply.frames:
+            return Whole(200, as_events(reply.rest()), FINISHED)
+        return Whole(200, frame)
 
     def _outcome(self, call: Running, live: Live | None, reply: Reply) -> Whole | Begun:
         stateless = not call.caller.revision.handshake
@@ -333,7 +337,8 @@ class Posting:
         return Reply(self._loop, self._thread, self._high)
 
     def _start(self, call: Running, live: Live | None, head: Head, line: Line) -> None:
-        call.headers = head
+        if call.headers is None:
+            call.headers = head
         # What tells it from all others, of whatever client.
         call.key = next(self._keys) if live is None else (live.id, call.id)
         self._driver.start(call, line)

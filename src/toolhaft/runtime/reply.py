@@ -6,7 +6,7 @@ with the first message that comes before the answer.
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Generator
+from collections.abc import Awaitable
 from threading import get_ident
 from typing import Any, Final
 
@@ -14,20 +14,13 @@ from msgspec import Struct
 
 from ..envelope import Outgoing, whole
 from ..errors import McpError
+from ..protocol.calls import READY
 
 # A client that is behind by so many times what may wait, and is sent still more, does not read.
 _PATIENCE: Final = 8
 _A_MOMENT: Final = 0.05
 
 
-class Ready:
-    """Nothing to wait for, at less than the price of a coroutine."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        return iter(())  # type: ignore[return-value]
-
-
-READY: Final = Ready()
 # Several threads may send at once, and one takes.
 _COUNTING: Final = threading.Lock()
 
@@ -37,8 +30,9 @@ class Reply(Struct, eq=False):
 
     _loop: asyncio.AbstractEventLoop
     _thread: int
-    # How much may wait to be written before those who send have to wait.
+    # How much may wait to be written before those who send have to wait, and does it?
     _high: int
+    is_full: bool = False
     frames: list[bytes] = []  # each has its own: msgspec sees to that
     # The answer, once the call is over; None if there is none.
     final: bytes | None = None
@@ -73,7 +67,9 @@ class Reply(Struct, eq=False):
         if not self.lost:
             self.frames.append(frame)
             with _COUNTING:
-                self._size += len(frame)
+                self._size = size = self._size + len(frame)
+                if size > self._high:
+                    self.is_full = not self.gone
             if self._waiter is not None or get_ident() != self._thread:
                 self._wake()
 
@@ -105,11 +101,6 @@ class Reply(Struct, eq=False):
             self._room.append(room := self._loop.create_future())
             await room
 
-    @property
-    def is_full(self) -> bool:
-        """Does the client not read as fast as we write?"""
-        return self._size > self._high and not self.gone
-
     def hang_up(self) -> None:
         """End the connection, not the call."""
         self.hung_up = True
@@ -138,23 +129,31 @@ class Reply(Struct, eq=False):
             del self.frames[: len(taken)]
             with _COUNTING:
                 self._size -= sum(map(len, taken))
+                self.is_full = self._size > self._high and not self.gone
             if not self.is_full:
                 self._make_room()
         return taken
 
     def rest(self) -> list[bytes]:
-        """The messages of a call that is over: there will be no more."""
-        frames, self.frames = self.frames, []
-        self._size = 0
-        if self._room is not None or self._roomy is not None:
-            self._make_room()
+        """The messages of a call that is over, and its answer: there will be no more."""
+        if self.is_full:
+            self._let_go()
+        frames = self.frames
+        if self.final is not None:
+            frames.append(self.final)
         return frames
 
     def leave(self) -> None:
         """The client is gone. What comes now is kept only if it may come back."""
         self.gone = True
-        self._make_room()
+        self._let_go()
         self._wake()
+
+    def stay(self) -> None:
+        """What comes from now on is kept for a client that may come back."""
+        with _COUNTING:
+            self.gone = self.interrupted = False
+            self.is_full = self._size > self._high
 
     def discard(self) -> None:
         """The client is gone and will not come back: what comes now is for nobody."""
@@ -162,7 +161,7 @@ class Reply(Struct, eq=False):
         self.frames.clear()
         with _COUNTING:
             self._size = 0
-        self._make_room()
+        self._let_go()
 
     def close(self) -> None:
         """No more will come: the end of a stream that answers nothing."""
@@ -176,8 +175,14 @@ class Reply(Struct, eq=False):
         still = self.held and behind and suspected == self.writes
         if still and not self.interrupted and self.writer is not None:
             self.interrupted = self.gone = True
-            self._make_room()
+            self._let_go()
             self.writer.cancel()
+
+    def _let_go(self) -> None:
+        """Nobody has to wait any more."""
+        with _COUNTING:
+            self.is_full = False
+        self._make_room()
 
     def _make_room(self) -> None:
         if self._roomy is not None:

@@ -7,6 +7,7 @@ wants it to; from there it comes back to the driver's loop for whatever has to w
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError
+from threading import get_ident
 from typing import Any, Final, Protocol
 
 from ..errors import Cancelled, Suspension, ToolError
@@ -24,6 +25,9 @@ RESULT: Final = (Wire, bytes)
 
 class Driving(AskingDriver, Protocol):
     """The driver of a call, as the call needs it."""
+
+    # Of the loop.
+    thread: int
 
     @property
     def is_here(self) -> bool:
@@ -68,14 +72,14 @@ class Running(Call, eq=False, kw_only=True):
         """Send a notification that belongs to this call. From any thread; never waits."""
         # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
         # progress: it "MUST stop after completion".
-        line = self.line
-        if self.over or line is None:
+        line, driver = self.line, self.driver
+        if self.over or line is None or driver is None:
             return
-        is_here = self._driver.is_here
-        if self.place is not None and not is_here and line.is_full:
+        is_here = get_ident() == driver.thread
+        if not is_here and self.place is not None and line.is_full:
             return  # the program must not wait for a client that does not read
         line.send(notice(method, params, self.caller.revision))
-        if self.place is None and not is_here:
+        if not is_here and self.place is None:
             line.throttle()
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
@@ -83,11 +87,12 @@ class Running(Call, eq=False, kw_only=True):
         self._driver.soon((self, key), action)
 
     def drain(self) -> Awaitable[None]:
-        """Wait until the client has read enough of what was sent."""
-        assert self.line is not None, "a call has a line"
+        """Wait until the client has read enough of what was sent; `READY` if it has."""
+        line = self.line
+        assert line is not None, "a call has a line"
         if self.place is not None and not self._driver.is_here:
-            return self._hop(self.line.drained())
-        return self.line.drained()
+            return self._hop(line.drained())
+        return line.drained()
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
         """Put questions to the client, all at once, and wait for the answers."""

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import Protocol
 
-from ..protocol.calls import Counter, Handler
+from ..protocol.calls import Counter, Dispatching
 from ..protocol.handshake import Session
 from ..protocol.interests import Listener
 from ..protocol.limits import Limits
@@ -46,14 +46,14 @@ class Service(Protocol):
     @property
     def traffic(self) -> Traffic | None: ...
     @property
-    def dispatch(self) -> Handler: ...
+    def dispatch(self) -> Dispatching: ...
     def mask(self, what: str, error: BaseException, /) -> str: ...
 
 
 def _driver(service: Service) -> Driver:
     limits = service.limits
     return Driver(
-        service.dispatch,
+        service.dispatch.outcome,
         lane=service.lane,
         most_calls=limits.calls,
         mask=service.mask,
