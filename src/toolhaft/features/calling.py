@@ -86,13 +86,13 @@ class Callee:
         Raises:
             InvalidParams: a header that is needed was not sent.
         """
-        signature, context = self.signature, self._context(exchange)
+        signature, make = self.signature, self._context
+        context = make(exchange)
         # One context for all who ask for it: progress must not go backwards.
         for name in signature.contexts:
             arguments[name] = context
-        if signature.headers:
-            for headed in signature.headers:
-                arguments[headed.parameter.name] = _header(headed, exchange)
+        for headed in signature.headers:
+            arguments[headed.parameter.name] = _header(headed, exchange)
         return context
 
     def outcome(

@@ -8,7 +8,6 @@ say everything that is wrong with it.
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from itertools import islice
 from types import UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
@@ -59,6 +58,14 @@ class BadArguments(Exception):
 class Signature:
     """How a function is called with what came over the wire."""
 
+    # No dict, which `cached_property` would need: members of it are slow to read for ever after.
+    __slots__ = (
+        "_accepted_schema", "_checked", "_decode", "_explicit", "_kinds", "_lacking", "_rest",
+        "_schema", "_strict", "_unfinished", "_unread", "contexts", "dependencies",
+        "documentation", "form", "function", "has_rounds", "headers", "inquired", "is_returned",
+        "parameters", "returns", "what",
+    )  # fmt: skip
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -99,26 +106,30 @@ class Signature:
         self._lacking = [name for name, kind in self._kinds.items() if kind.lacks_defaults]
         self._unfinished = self._checked or bool(self._lacking)
         self._decode: Callable[[Raw], Any] = self._decode_first
+        # Made when somebody wants to see them.
+        given = None if explicit is None else explicit.schema
+        self._schema = self._accepted_schema = given
 
-    @cached_property
+    @property
     def schema(self) -> Schema:
         """The schema of the arguments, as an object."""
-        if self._explicit is not None:
-            return self._explicit.schema
-        return object_schema(
-            ((p.name, p.type, self.description_of(p), p.default) for p in self.parameters),
-            [p.name for p in self.parameters if p.required],
-        )
+        if self._schema is None:
+            self._schema = self._derived(published=True)
+        return self._schema
 
-    @cached_property
+    @property
     def _accepted(self) -> Schema:
         """The same for our own checks: the schema of all that is accepted."""
-        if self._explicit is not None:
-            return self._explicit.schema
+        if self._accepted_schema is None:
+            self._accepted_schema = self._derived(published=False)
+        return self._accepted_schema
+
+    def _derived(self, *, published: bool) -> Schema:
+        said = {p.name: self.description_of(p) for p in self.parameters} if published else {}
         return object_schema(
-            ((p.name, p.type, None, p.default) for p in self.parameters),
+            ((p.name, p.type, said.get(p.name), p.default) for p in self.parameters),
             [p.name for p in self.parameters if p.required],
-            published=False,
+            published=published,
         )
 
     def description_of(self, parameter: Parameter) -> str | None:
@@ -145,7 +156,8 @@ class Signature:
             if self._explicit is not None:
                 return self._bind_by_schema(_object(_decode_anything(raw)))
             try:
-                arguments = asdict(self._decode(raw))
+                decode = self._decode
+                arguments = asdict(decode(raw))
             except msgspec.ValidationError:
                 return self._look_again(_object(_decode_anything(raw)))
             if self._unfinished:
@@ -224,10 +236,9 @@ class Signature:
 
     def _decode_first(self, raw: Raw) -> Any:
         """The decoder is made with the first call: a server may have thousands of tools."""
-        self._decode = decoder_of(self._struct, strict=self._strict).decode
+        self._decode = decoder_of(self._struct(), strict=self._strict).decode
         return self._decode(raw)
 
-    @cached_property
     def _struct(self) -> type[Struct]:
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
         for parameter in self.parameters:

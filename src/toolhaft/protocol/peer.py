@@ -128,8 +128,9 @@ class Peer:
         method = self._methods.get(name, _ANY_METHOD)
         if raw is UNSET or (len(raw) == 4 and is_null(raw)):
             raw = _NO_PARAMS
+        decode_params = method.decode
         try:
-            params = method.decode(raw)
+            params = decode_params(raw)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             # The era, the version and the method come before the shape of the parameters.
             self._accept(name, _meta(raw), principal, head, None)
@@ -147,8 +148,9 @@ class Peer:
             or name not in caller.revision.methods
         ):
             caller = self._accept(name, meta, principal, head, params)
+        make_call = self._make_call
         if meta.version is not UNSET:
-            call = self._make_call(id_, name, params, caller, self._stateless, meta, head)
+            call = make_call(id_, name, params, caller, self._stateless, meta, head)
             if method.asks and (
                 params.request_state is not UNSET or params.input_responses is not UNSET
             ):
@@ -157,7 +159,7 @@ class Peer:
         if name == "initialize":
             session.open(params, principal)
             caller = session.caller
-        return self._make_call(id_, name, params, caller, session, meta)
+        return make_call(id_, name, params, caller, session, meta)
 
     def _accept(
         self,

@@ -205,7 +205,8 @@ class Protocol(HttpToolsProtocol):
         cycle: Any = self.cycle  # `_is_waiting`, written out
         if cycle is not None and not cycle.response_complete:
             return False
-        outcome = endpoint.at_once(*found)
+        told, body = found
+        outcome = endpoint.at_once(told, body)
         if type(outcome) is Whole:
             if self.timeout_keep_alive_task is not None:
                 self._unset_keepalive_if_required()

@@ -142,6 +142,7 @@ class Pump(Generic[K]):
         """Run one coroutine after the other, until one fails. What is thrown in here reaches it."""
         key: K
         coroutine: _Coroutine
+        ended = self._ended
         while True:
             key, coroutine = yield _IDLE
             try:
@@ -149,7 +150,7 @@ class Pump(Generic[K]):
             except BaseException as error:
                 self._failed(key, error)
                 return
-            self._ended(key, result)
+            ended(key, result)
             del key, coroutine, result  # nothing is held while there is nothing to do
 
     def _stage(self, key: K, coroutine: _Coroutine) -> None:

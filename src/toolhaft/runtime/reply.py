@@ -76,7 +76,9 @@ class Reply(Struct, eq=False):
     def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
         """The end of the call."""
         self.final = whole(frame) if isinstance(frame, tuple) else frame
-        self.error, self.over = error, True
+        if error is not None:
+            self.error = error
+        self.over = True
         if self._waiter is not None or get_ident() != self._thread:
             self._wake()
 
