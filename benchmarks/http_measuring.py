@@ -305,4 +305,4 @@ class HttpTurns:
             sample = MEASURES[type(workload)](server, workload, load=self._load, seconds=seconds)
         except (CannotMeasure, OSError, HTTPException) as why:
             return Measured({}, str(why) or repr(why))
-        return Measured({workload: sample})
+        return Measured({workload: [sample]})

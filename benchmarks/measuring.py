@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 from homes import python_of
-from workloads import IMPORT, MEMORY, READY, START, Stage, Workload, plan
+from workloads import IMPORT, MEMORY, PARTS, READY, START, Stage, Workload, phase_name, plan
 
 HERE = Path(__file__).resolve().parent
 LOAD_HEADER = HERE / "load.h"
@@ -108,7 +108,7 @@ class Sample:
 class Measured:
     """What came of one attempt: samples, and why there are not more of them."""
 
-    samples: dict[Workload, Sample]
+    samples: dict[Workload, list[Sample]]
     failure: str | None = None
 
 
@@ -190,16 +190,19 @@ def run_stage(
 
 def samples_of(
     outcome: Outcome, stage: Stage, *, wanted: tuple[Workload, ...]
-) -> dict[Workload, Sample]:
-    samples: dict[Workload, Sample] = {}
+) -> dict[Workload, list[Sample]]:
+    samples: dict[Workload, list[Sample]] = {}
     if outcome.start_seconds is not None and outcome.ready_seconds is not None:
-        samples[START] = Sample(outcome.start_seconds * 1e3)
-        samples[READY] = Sample(outcome.ready_seconds * 1e3)
-        samples[MEMORY] = Sample(outcome.rss_when_ready_kib * 1024 / 1e6)
+        samples[START] = [Sample(outcome.start_seconds * 1e3)]
+        samples[READY] = [Sample(outcome.ready_seconds * 1e3)]
+        samples[MEMORY] = [Sample(outcome.rss_when_ready_kib * 1024 / 1e6)]
     for calls in stage.calls:
-        if phase := outcome.phases.get(calls.name):
-            rate = phase.calls / phase.wall_seconds
-            samples[calls] = Sample(rate, beside=phase.cpu_seconds / phase.calls * 1e6)
+        names = (phase_name(calls, part) for part in range(PARTS))
+        samples[calls] = [
+            Sample(phase.calls / phase.wall_seconds, beside=phase.cpu_seconds / phase.calls * 1e6)
+            for name in names
+            if (phase := outcome.phases.get(name))
+        ]
     return {row: samples[row] for row in samples if row in stage.workloads and row in wanted}
 
 
@@ -233,7 +236,7 @@ def seconds_of_bare_python() -> float:
 def run_import(contender: Contender, bare: float) -> Measured:
     """Import the contender once in a process of its own; `bare` is what Python takes without."""
     in_all = seconds_of_python(contender.python, contender.import_line)
-    return Measured({IMPORT: Sample((in_all - bare) * 1e3, beside=in_all * 1e3)})
+    return Measured({IMPORT: [Sample((in_all - bare) * 1e3, beside=in_all * 1e3)]})
 
 
 def why_unavailable(contender: Contender) -> str | None:

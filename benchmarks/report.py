@@ -24,8 +24,9 @@ SERVED_BY = ("uvicorn", "uvloop", "httptools")
 BEGIN, END = "<!-- measured -->", "<!-- end of what was measured -->"
 
 NOTE_ON_STDIO = (
-    "Medians; of start and import, which happen once, the shortest. In brackets: beside calls/s "
-    "the server's CPU time per call in µs, beside the import the time in all."
+    "Of calls the better quartile; of start and import, which happen once, the shortest; of memory "
+    "the median. In brackets: beside calls/s the server's CPU time per call in µs, beside the "
+    "import the time in all."
 )
 NOTE_ON_HTTP = (
     "Of calls the better quartile, else medians; all but limit-granian on uvicorn. In brackets: "

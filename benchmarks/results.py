@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 
-from http_workloads import HTTP_WORKLOADS, HttpCalls
+from http_workloads import HTTP_WORKLOADS
 from measuring import Sample
 from workloads import WORKLOADS, Workload
 
@@ -25,9 +25,9 @@ class Results:
     )
     failures: dict[tuple[str, str], str] = field(default_factory=dict)  # stage, contender: why
 
-    def add(self, contender: str, samples: dict[Workload, Sample]) -> None:
-        for workload, sample in samples.items():
-            self.samples[workload, contender].append(sample)
+    def add(self, contender: str, samples: dict[Workload, list[Sample]]) -> None:
+        for workload, several in samples.items():
+            self.samples[workload, contender] += several
 
     @property
     def workloads(self) -> list[Workload]:
@@ -65,16 +65,15 @@ class Results:
 
 
 def typical(workload: Workload, figures: list[float], *, high: bool) -> float:
-    """The median; of something that happens once, the shortest time; of calls over HTTP, which are
-    measured in many short turns, the better quartile: whatever else the machine does only makes
-    them worse.
+    """The median; of something that happens once, the shortest time; of calls, which are measured
+    in many short turns, the better quartile: whatever else the machine does only makes them worse.
 
     Args:
         high: is more better?
     """
     if workload.unit == "ms":
         return min(figures)
-    if type(workload) is HttpCalls:
+    if workload.unit == "calls/s":
         return sorted(figures, reverse=high)[len(figures) // 4]
     return median(figures)
 

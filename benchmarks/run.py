@@ -51,7 +51,7 @@ class Effort:
     everything: bool  # also what takes a contender much longer to get ready for than to do
 
 
-FULL = Effort(rounds=5, seconds=0.4, allowance=20, everything=True)
+FULL = Effort(rounds=5, seconds=0.45, allowance=20, everything=True)
 QUICK = Effort(rounds=2, seconds=0.2, allowance=6, everything=False)
 FULL_HTTP = Effort(rounds=4, seconds=0.48, allowance=40, everything=True)
 QUICK_HTTP = Effort(rounds=2, seconds=0.24, allowance=15, everything=False)
@@ -82,11 +82,13 @@ class Run:
     def _measure_round(self, number: int, progress: str) -> None:
         raise NotImplementedError
 
-    def _measure_stage(self, stage: Stage, run: Callable[..., Measured], *, progress: str) -> None:
+    def _measure_stage(
+        self, stage: Stage, run: Callable[..., Measured], number: int, *, progress: str
+    ) -> None:
         """Let the contenders take turns in a stage, if any of it is wanted."""
         if not set(stage.workloads) & set(self.wanted):
             return
-        for contender in self.contenders:
+        for contender in to_and_fro(self.contenders, number):
             if contender.name in stage.slow_for and not self.effort.everything:
                 continue
             show_progress(f"{progress}: {stage.name}, {contender.name}")
@@ -117,7 +119,7 @@ class StdioRun(Run):
         if IMPORT in self.wanted:
             self._measure_import(progress)
         for stage in STAGES:
-            self._measure_stage(stage, run, progress=progress)
+            self._measure_stage(stage, run, number, progress=progress)
 
     def _measure_import(self, progress: str) -> None:
         bare = seconds_of_bare_python()
@@ -149,12 +151,16 @@ class HttpRun(Run):
         for turn in range(TURNS):
             for workload in wanted:
                 several = TURNS if type(workload) is HttpCalls else 1
-                # To and fro, so that none is always the one after the slowest.
-                for contender in able[:: 1 if turn % 2 == 0 else -1] if turn < several else []:
+                for contender in to_and_fro(able, turn) if turn < several else []:
                     show_progress(f"{progress}, {contender.name}")
                     seconds = self.effort.seconds / several
                     measure = partial(turns.measure, contender, workload, seconds=seconds)
                     self._attempt((stage.name, contender.name), measure)
+
+
+def to_and_fro(contenders: list[Contender], turn: int) -> list[Contender]:
+    """So that none is always the one after the slowest."""
+    return contenders[:: 1 if turn % 2 == 0 else -1]
 
 
 def show_progress(line: str) -> None:

@@ -31,7 +31,7 @@ def a_run(bench: SimpleNamespace, **rates: float) -> object:
     for workload in results.part.workloads:
         for name, rate in rates.items():
             value = rate if workload.unit == "calls/s" else 1000 / rate
-            results.add(name, {workload: bench.measuring.Sample(value)})
+            results.add(name, {workload: [bench.measuring.Sample(value)]})
     return results
 
 
