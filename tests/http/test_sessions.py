@@ -12,7 +12,10 @@ from tests.http.asgi import Answer, App, Client, SessionClient, initialize, requ
 from tests.testing.offering import add_memory
 
 from toolhaft import Context, Limits, Server, Unauthorized, testing
+from toolhaft.protocol.peer import Peer
 from toolhaft.runtime.memory import MemoryStore
+from toolhaft.runtime.sessions import Sessions
+from toolhaft.types.wire import Implementation
 
 MODES = ["auto", "stateful", "stateless"]
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
@@ -576,6 +579,38 @@ async def test_one_session_too_many_ends_the_one_used_least_recently() -> None:
 
     answers = [await client.ask("ping") for client in (first, second, third)]
     assert [answer.status for answer in answers] == [200, 404, 200]
+
+
+async def test_of_many_sessions_those_end_that_nobody_has_used_for_long() -> None:
+    now, ended = 0.0, list[str]()
+    info = Implementation(name="s", version="1")
+    sessions = Sessions(
+        MemoryStore(),
+        Limits(session_seconds=100),
+        peer=lambda session: Peer(info, session=session),
+        ended=lambda live: ended.append(live.id),
+        clock=lambda: now,
+    )
+    opened = [await sessions.open(Peer(info)) for _ in range(6)]
+    busy = opened[3]
+    busy.calls = 1
+    now = 20.0
+    used = opened[1::2]
+    for live in used:
+        assert sessions.here(live.id, None) is live
+
+    now = 22.0
+    assert sessions.here(used[2].id, None) is used[2]  # and stays behind the others
+
+    now = 101.0
+    sessions.expire()
+    assert ended == [live.id for live in opened[::2]]
+    assert sessions.all() == used
+
+    now = 121.0
+    assert sessions.here(used[2].id, None) is None  # who is written down too long ago is looked for
+    assert await sessions.find(used[2].id, None) is used[2]
+    assert sessions.all() == [busy, used[2]]
 
 
 # Principals

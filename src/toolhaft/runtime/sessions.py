@@ -43,6 +43,7 @@ class Live:
         "listening",
         "news",
         "peer",
+        "placed",
         "saved",
         "session",
         "streams",
@@ -55,7 +56,9 @@ class Live:
         # What is known of the client, and what the client calls it.
         self.session = peer.session
         self.id = peer.session.id
+        # When it was used last, put behind all others, and written down.
         self.used = used
+        self.placed = used
         self.saved = used
         # How many of its calls are under way.
         self.calls = 0
@@ -140,8 +143,11 @@ class Sessions:
         self._seconds = limits.session_seconds
         self._ended = ended
         self._clock = clock
-        # In the order of their last use.
+        # In the order of their last use, about: one that was put behind all others not long ago
+        # stays where it is. To move it is to touch three others, which are in no cache if there are
+        # thousands.
         self._live: OrderedDict[str, Live] = OrderedDict()
+        self._not_long = limits.session_seconds / 16
 
     def all(self) -> list[Live]:
         """Every session there is."""
@@ -167,7 +173,8 @@ class Sessions:
         if now - live.saved > self._seconds / 4:
             return None  # `find` sees to it that it lives on in the store, or ends
         live.used = now
-        self._live.move_to_end(id_)
+        if now - live.placed > self._not_long:
+            self._place(live, now)
         return live
 
     async def find(self, id_: str, principal: str | None) -> Live | None:
@@ -179,7 +186,7 @@ class Sessions:
         if live.session.caller.principal != principal:
             return None
         live.used = self._clock()
-        self._live.move_to_end(id_)
+        self._place(live, live.used)
         if live.used - live.saved > self._seconds / 4:
             await self.save(live)
         return live
@@ -205,7 +212,8 @@ class Sessions:
 
     def expire(self) -> None:
         """Forget those that nobody has used for long."""
-        before = self._clock() - self._seconds
+        now = self._clock()
+        before = now - self._seconds
         while self._live:
             oldest = next(iter(self._live.values()))
             if oldest.used > before:
@@ -213,8 +221,12 @@ class Sessions:
             if oldest.is_idle:
                 self.drop(oldest.id)
             else:  # somebody is there
-                oldest.used = self._clock()
-                self._live.move_to_end(oldest.id)
+                oldest.used = now
+                self._place(oldest, now)
+
+    def _place(self, live: Live, now: float) -> None:
+        live.placed = now
+        self._live.move_to_end(live.id)
 
     async def _recall(self, id_: str, principal: str | None) -> Live | None:
         written = await self._store.get(_key(id_))
@@ -250,8 +262,8 @@ class Sessions:
         if not idle:
             await self.end(new.id)
             raise Full
-        own = (live for live in idle if live.session.caller.principal == owner)
-        await self.end(next(own, idle[0]).id)
+        own = [live for live in idle if live.session.caller.principal == owner]
+        await self.end(min(own or idle, key=lambda live: live.used).id)
 
 
 def _key(id_: str) -> str:
