@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from toolhaft.envelope import whole
 from toolhaft.errors import InvalidParams
 from toolhaft.protocol.calls import Call, Reply
 from toolhaft.protocol.handshake import Session, negotiated
@@ -174,7 +175,7 @@ def test_only_the_stateless_era_stamps_its_results() -> None:
     call = called(peer.receive(frame(2, "tools/list", _meta=meta)))
 
     assert opening == b'{"jsonrpc":"2.0","id":0,"result":{}}'
-    assert json.loads(completed(call, Result()))["result"] == {
+    assert json.loads(whole(completed(call, Result())))["result"] == {
         "resultType": "complete",
         "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "tested", "version": "1"}},
     }

@@ -12,14 +12,17 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from ..envelope import (
+    LONG,
     Decoded,
     Fault,
     Id,
     Message,
+    Outgoing,
     decode,
     decode_part,
     encode,
     failure,
+    in_pieces,
     is_null,
     notification,
     response,
@@ -188,9 +191,10 @@ class Peer:
         return caller
 
 
-def completed(call: Call, result: Result) -> bytes:
+def completed(call: Call, result: Result) -> Outgoing:
     """The frame of a successful answer. Raises if the result cannot be JSON."""
-    return response(call.id, call.era.finish(call, result))
+    text = call.era.finish(call, result)
+    return in_pieces(call.id, text) if len(text) > LONG else response(call.id, text)
 
 
 def suspended(call: Call, questions: Questions) -> bytes:

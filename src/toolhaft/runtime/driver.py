@@ -17,7 +17,7 @@ from time import perf_counter
 from types import CoroutineType
 from typing import Any
 
-from ..envelope import LONG, Outgoing, in_pieces, response
+from ..envelope import Outgoing
 from ..errors import (
     Cancelled,
     InternalError,
@@ -29,7 +29,7 @@ from ..errors import (
     shown,
 )
 from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Result
-from ..protocol.peer import failed
+from ..protocol.peer import completed, failed
 from ..protocol.ports import Store
 from . import descriptors
 from .asking import Post
@@ -243,8 +243,7 @@ class Driver:
 
     def _complete(self, running: Running, result: Result) -> None:
         try:
-            text = running.era.finish(running, result)
-            frame = in_pieces(running.id, text) if len(text) > LONG else response(running.id, text)
+            frame = completed(running, result)
         except Exception as error:
             self._fail(running, error)
             return
