@@ -10,7 +10,7 @@ from functools import partial
 
 from ..envelope import Outgoing, decode, failure, salvage_id, whole
 from ..errors import InternalError, McpError, ParseError
-from ..protocol.calls import Answer, Batch, Cancel, Counter, Event, Notice, Reply
+from ..protocol.calls import READY, Answer, Batch, Cancel, Counter, Event, Notice, Reply
 from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW
 from ..protocol.interests import Change
@@ -66,9 +66,9 @@ class Array:
         """As its connection does."""
         self._line.throttle()
 
-    async def drained(self) -> None:
+    def drained(self) -> Awaitable[None]:
         """As its connection does."""
-        await self._line.drained()
+        return self._line.drained()
 
     def hang_up(self) -> None:
         """As its connection does."""
@@ -176,10 +176,11 @@ class Connection:
         """Does the client not read?"""
         return self._full is not None and self._full()
 
-    async def drained(self) -> None:
-        """Wait until the client has read enough of what was sent."""
-        if self._drained is not None:
-            await self._drained()
+    def drained(self) -> Awaitable[None]:
+        """Wait until the client has read enough of what was sent; `READY` if it has."""
+        if self._drained is None or (self._full is not None and not self._full()):
+            return READY
+        return self._drained()
 
     def hang_up(self) -> None:
         """A pipe that is closed cannot be opened again, so it stays open."""
