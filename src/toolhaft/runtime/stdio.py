@@ -55,15 +55,20 @@ class Output:
 
     def send(self, frame: bytes) -> None:
         """Send a frame, now or as soon as the client reads."""
-        if self.left is None and not self._corked and not self._frames:
-            with self._lock:
-                if self.left is None and not self._frames:  # still nothing to go before it
+        if not self._corked:
+            # What `with` does, at half the cost; nearly every answer comes this way.
+            lock = self._lock
+            lock.acquire()
+            try:
+                if self.left is None and not self._frames:  # nothing to go before it
                     end = self._framer.end
                     if end is not None and len(frame) <= LONG:
                         self._write(frame + end)
                     else:  # not copied for a few bytes
                         self._write_pieces(self._framer.around((frame,)))
                     return
+            finally:
+                lock.release()
         self._frames.append(frame)
         self._held += len(frame)
         if self.left is None and (not self._corked or self._held > _GATHERED):
@@ -166,10 +171,10 @@ class Output:
             # Nobody reads any more. The end of input, which follows, is the end of us.
             sent = len(data)
         self.taken += sent
-        if sent == len(data):
-            self.left = None
-        else:
+        if sent != len(data):
             self._keep(memoryview(data)[sent:])
+        elif self.left is not None:
+            self.left = None
 
     def _write_pieces(self, pieces: tuple[bytes, ...]) -> None:
         size = sum(map(len, pieces))
