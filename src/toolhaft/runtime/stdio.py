@@ -275,19 +275,36 @@ class Input:
 
     def read(self) -> None:
         """Take in what is there, and act on it."""
-        with self._turn:
+        line = b""
+        # As in `send`: what `with` does, at half the cost.
+        turn = self._turn
+        turn.acquire()
+        try:
             if self.at_end:
                 return
+            chunk, read = self._chunk, self._read
             try:
-                data = self._read(self.descriptor, self._chunk)
+                data = read(self.descriptor, chunk)
             except BlockingIOError:
                 return
             except OSError:
                 data = b""
-            self._chunk = _LARGE_CHUNK if len(data) >= _CHUNK else _CHUNK
-            self._framer.feed(data)
-            if not data:
-                self.at_end = True
+            if chunk == _CHUNK and self._output.left is None:
+                line = self._framer.only_line(data)
+            if not line:
+                self._chunk = _LARGE_CHUNK if len(data) >= _CHUNK else _CHUNK
+                self._framer.feed(data)
+                if not data:
+                    self.at_end = True
+        finally:
+            turn.release()
+        if line:  # as `serve` does with each
+            self.serving = True
+            self.turns += 1
+            self._connection.receive(line)
+            self.serving = False
+            if self._output.left is None:
+                return
         self.serve()
         if not data and not self._framer.frames:
             self._loop.call_soon_threadsafe(self._end)
