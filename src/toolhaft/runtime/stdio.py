@@ -78,11 +78,15 @@ class Output:
 
     def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
         """The same for a frame in pieces, which are put together only if they have to wait."""
-        if self.left is None and not self._corked and not self._frames:
-            with self._lock:
+        if not self._corked:
+            lock = self._lock
+            lock.acquire()
+            try:
                 if self.left is None and not self._frames:
                     self._write_pieces(self._framer.around(pieces))
                     return
+            finally:
+                lock.release()
         self.send(b"".join(pieces))
 
     def go_on(self, left: bytes) -> None:
@@ -177,7 +181,9 @@ class Output:
             self.left = None
 
     def _write_pieces(self, pieces: tuple[bytes, ...]) -> None:
-        size = sum(map(len, pieces))
+        size = 0
+        for piece in pieces:  # cheaper than to sum up a map
+            size += len(piece)
         try:
             sent = os.writev(self._descriptor, pieces)
         except BlockingIOError:
