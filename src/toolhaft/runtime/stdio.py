@@ -124,7 +124,7 @@ class Output:
 
     def throttle(self) -> None:
         """For tool threads, after they have sent: wait until there is room."""
-        if self.full:
+        if self.left is not None and self.full:  # mostly there is nothing left to be counted
             self._roomy.clear()
             if self.full and not self._ending:
                 self._roomy.wait()
