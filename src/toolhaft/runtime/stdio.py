@@ -55,7 +55,7 @@ class Output:
 
     def send(self, frame: bytes) -> None:
         """Send a frame, now or as soon as the client reads."""
-        if not self._corked:
+        if self.left is None and not self._corked:
             # What `with` does, at half the cost; nearly every answer comes this way.
             lock = self._lock
             lock.acquire()
@@ -78,7 +78,7 @@ class Output:
 
     def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
         """The same for a frame in pieces, which are put together only if they have to wait."""
-        if not self._corked:
+        if self.left is None and not self._corked:
             lock = self._lock
             lock.acquire()
             try:
