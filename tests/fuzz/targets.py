@@ -228,23 +228,32 @@ def _templates() -> Iterator[bytes]:
 def frame(data: bytes) -> None:
     """A stream, cut into chunks whose size the first byte says, with a limit that the second says.
 
-    Where it is cut makes no difference, and no more is held than the limit and one chunk."""
+    Where it is cut makes no difference, nor whether a line by itself goes by the buffer, and no
+    more is held than the limit and one chunk."""
     size, limit = 1 + (data[0] if data else 0), 1 + (data[1] if data[1:] else 0)
     stream = data[2:800]
     cut = [stream[start : start + size] for start in range(0, len(stream), size)]
-    assert _framed(cut, limit) == _framed([stream] if stream else [], limit)
+    expected = _framed([stream] if stream else [], limit)
+    assert _framed(cut, limit) == expected
+    assert _framed(cut, limit, by_line=True) == expected
 
 
-def _framed(chunks: list[bytes], limit: int) -> list[bytes | None]:
-    framer = Framer(limit)
+def _framed(chunks: list[bytes], limit: int, *, by_line: bool = False) -> list[bytes | None]:
+    framer, taken = Framer(limit), list[bytes | TooLong]()
     for chunk in chunks:
-        framer.feed(chunk)
+        if by_line and (line := framer.only_line(chunk)):
+            taken.append(line)
+        else:
+            framer.feed(chunk)
+        taken += framer.frames
+        framer.frames.clear()
         held, need = len(framer._buffer), framer._need
         # Of what is too long the start is kept, to find its id in.
         most = max(limit, _WORD) if need is None or need <= limit else 65536
         assert held <= most + len(chunk), f"{held} bytes are held"
     framer.feed(b"")
-    found = [None if isinstance(each, TooLong) else each for each in framer.frames]
+    taken += framer.frames
+    found = [None if isinstance(each, TooLong) else each for each in taken]
     assert all(each is None or len(each) <= limit for each in found)
     framer.wrap([each for each in found if each is not None])
     return found

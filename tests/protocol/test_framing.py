@@ -52,6 +52,38 @@ def test_lines_are_cut(chunks: list[bytes], expected: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("chunk", "expected"),
+    [
+        (b"{}\n", b"{}"),
+        (b" {}\t\r\n", b"{}"),
+        (b"\n\r\n{}\n \n", b"{}"),
+        (b"{}\r[]\n", b"{}\r[]"),
+        (b"x" * 99 + b"\n", b"x" * 99),
+        (b"x" * 100 + b"\n", b""),
+        (b"{}\n[]\n", b""),
+        (b"{}", b""),
+        (b"{}\n[", b""),
+        (b" \n", b""),
+        (END, b""),
+    ],
+)
+def test_a_line_by_itself_is_told_from_anything_else(chunk: bytes, expected: bytes) -> None:
+    assert Framer(100, "lines").only_line(chunk) == expected
+
+
+@pytest.mark.parametrize("before", [b"[", b"[]\n", b"x" * 200, b"Content-Length: 3\n\n"])
+def test_a_line_that_something_goes_before_is_not_by_itself(before: bytes) -> None:
+    framer = Framer(100)
+    framer.feed(before)
+
+    assert framer.only_line(b"{}\n") == b""
+
+
+def test_before_the_framing_is_known_nothing_is_a_line() -> None:
+    assert Framer(100).only_line(b"{}\n") == b""
+
+
+@pytest.mark.parametrize(
     ("chunks", "expected"),
     [
         ([b"Content-Length: 2\r\n\r\n{}"], [b"{}"]),

@@ -92,7 +92,7 @@ class Registry(Generic[T]):
         self.sources: tuple[Source[T], ...] = ()
         self._ordinal = 0
         self._tenure = 0
-        self._pages: dict[tuple[str, str | None], bytes] = {}
+        self._pages: dict[str | tuple[str, str], bytes] = {}
         self._version = 0
 
     def __len__(self) -> int:
@@ -306,7 +306,7 @@ class Registry(Generic[T]):
         """One page of the list, encoded for the caller, and kept until something changes."""
         revision = call.caller.revision
         cursor: str | None = None if call.params.cursor is UNSET else call.params.cursor
-        key = (revision.date, cursor)
+        key = revision.date if cursor is None else (revision.date, cursor)  # mostly the cheap one
         page = self._pages.get(key)
         if page is None:
             # Before anything is looked at that may change meanwhile.

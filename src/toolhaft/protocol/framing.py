@@ -67,20 +67,26 @@ class Framer:
         # How many bytes the body has whose header was read, or None.
         self._need: int | None = None
 
+    def only_line(self, data: bytes) -> bytes:
+        """The one line that a chunk is, which is how clients write. Nothing, if it is anything
+        else or has to wait for its turn: then it is still to be fed."""
+        if not self._is_idle or self.frames or not 0 < len(data) <= self._limit:
+            return b""
+        if data[-1] != _NEWLINE:
+            return b""
+        # To strip and to look for a byte is cheaper than to find out where it is.
+        line = data.strip(_AROUND)
+        return b"" if _NEWLINE in line else line
+
     def feed(self, data: bytes) -> None:
         """Take in a chunk; an empty one is the end of the stream."""
         last = len(data) - 1
-        if self._is_idle and 0 <= last < self._limit:
-            # Whole lines and nothing else, which is how clients write; mostly a single one.
-            if data.find(b"\n") == last:
-                if line := data.strip(_AROUND):
+        # Whole lines and nothing else.
+        if self._is_idle and 0 <= last < self._limit and data[last] == _NEWLINE:
+            for line in data.split(b"\n"):
+                if line := line.strip(_BLANK):
                     self.frames.append(line)
-                return
-            if data[last] == _NEWLINE:
-                for line in data.split(b"\n"):
-                    if line := line.strip(_BLANK):
-                        self.frames.append(line)
-                return
+            return
         self._buffer += data
         self._cut(at_end=not data)
         self._is_idle = self._framing == "lines" and not self._buffer and self._skipped is None

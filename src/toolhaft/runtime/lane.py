@@ -44,8 +44,10 @@ class Lane:
         shared.work.append(work)
         if not shared.take_token() and shared.threads < self._size and shared.start():
             return
-        with contextlib.suppress(BlockingIOError):  # enough bytes are in there to wake everybody
+        try:  # noqa: SIM105 - a context manager costs as much as the rest of this
             os.write(pipe[1], b"-")
+        except BlockingIOError:  # enough bytes are in there to wake everybody
+            pass
 
 
 class _Shared:
@@ -113,24 +115,26 @@ class _Shared:
             self._close(self.pipe)
 
     def _run(self) -> None:
-        while (work := self._next()) is not None:
+        wake_up = self.open()[0]
+        # CPython 3.11 never makes a loop quick that goes round by its own condition.
+        while True:
+            # Looked for before it is taken: mostly there is none, and an exception costs more.
+            if not self.work:
+                if self._ended:
+                    break
+                self._idle.append(None)
+                os.read(wake_up, 1)
+                continue
+            try:
+                work = self.work.popleft()
+            except IndexError:  # another thread was quicker
+                continue
             try:
                 work()
             except Exception as error:
                 _log(error)
             del work  # and all that it holds, before the next is waited for
         self._leave()
-
-    def _next(self) -> Work | None:
-        wake_up = self.open()[0]
-        while True:
-            try:
-                return self.work.popleft()
-            except IndexError:
-                if self._ended:
-                    return None
-            self._idle.append(None)
-            os.read(wake_up, 1)
 
     def _leave(self) -> None:
         with self._lock:

@@ -55,15 +55,20 @@ class Output:
 
     def send(self, frame: bytes) -> None:
         """Send a frame, now or as soon as the client reads."""
-        if self.left is None and not self._corked and not self._frames:
-            with self._lock:
-                if self.left is None and not self._frames:  # still nothing to go before it
+        if self.left is None and not self._corked:
+            # What `with` does, at half the cost; nearly every answer comes this way.
+            lock = self._lock
+            lock.acquire()
+            try:
+                if self.left is None and not self._frames:  # nothing to go before it
                     end = self._framer.end
                     if end is not None and len(frame) <= LONG:
                         self._write(frame + end)
                     else:  # not copied for a few bytes
                         self._write_pieces(self._framer.around((frame,)))
                     return
+            finally:
+                lock.release()
         self._frames.append(frame)
         self._held += len(frame)
         if self.left is None and (not self._corked or self._held > _GATHERED):
@@ -73,11 +78,15 @@ class Output:
 
     def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
         """The same for a frame in pieces, which are put together only if they have to wait."""
-        if self.left is None and not self._corked and not self._frames:
-            with self._lock:
+        if self.left is None and not self._corked:
+            lock = self._lock
+            lock.acquire()
+            try:
                 if self.left is None and not self._frames:
                     self._write_pieces(self._framer.around(pieces))
                     return
+            finally:
+                lock.release()
         self.send(b"".join(pieces))
 
     def go_on(self, left: bytes) -> None:
@@ -115,7 +124,7 @@ class Output:
 
     def throttle(self) -> None:
         """For tool threads, after they have sent: wait until there is room."""
-        if self.full:
+        if self.left is not None and self.full:  # mostly there is nothing left to be counted
             self._roomy.clear()
             if self.full and not self._ending:
                 self._roomy.wait()
@@ -166,13 +175,15 @@ class Output:
             # Nobody reads any more. The end of input, which follows, is the end of us.
             sent = len(data)
         self.taken += sent
-        if sent == len(data):
-            self.left = None
-        else:
+        if sent != len(data):
             self._keep(memoryview(data)[sent:])
+        elif self.left is not None:
+            self.left = None
 
     def _write_pieces(self, pieces: tuple[bytes, ...]) -> None:
-        size = sum(map(len, pieces))
+        size = 0
+        for piece in pieces:  # cheaper than to sum up a map
+            size += len(piece)
         try:
             sent = os.writev(self._descriptor, pieces)
         except BlockingIOError:
@@ -270,19 +281,36 @@ class Input:
 
     def read(self) -> None:
         """Take in what is there, and act on it."""
-        with self._turn:
+        line = b""
+        # As in `send`: what `with` does, at half the cost.
+        turn = self._turn
+        turn.acquire()
+        try:
             if self.at_end:
                 return
+            chunk, read = self._chunk, self._read
             try:
-                data = self._read(self.descriptor, self._chunk)
+                data = read(self.descriptor, chunk)
             except BlockingIOError:
                 return
             except OSError:
                 data = b""
-            self._chunk = _LARGE_CHUNK if len(data) >= _CHUNK else _CHUNK
-            self._framer.feed(data)
-            if not data:
-                self.at_end = True
+            if chunk == _CHUNK and self._output.left is None:
+                line = self._framer.only_line(data)
+            if not line:
+                self._chunk = _LARGE_CHUNK if len(data) >= _CHUNK else _CHUNK
+                self._framer.feed(data)
+                if not data:
+                    self.at_end = True
+        finally:
+            turn.release()
+        if line:  # as `serve` does with each
+            self.serving = True
+            self.turns += 1
+            self._connection.receive(line)
+            self.serving = False
+            if self._output.left is None:
+                return
         self.serve()
         if not data and not self._framer.frames:
             self._loop.call_soon_threadsafe(self._end)
