@@ -27,7 +27,8 @@ class Results:
 
     def add(self, contender: str, samples: dict[Workload, list[Sample]]) -> None:
         for workload, several in samples.items():
-            self.samples[workload, contender] += several
+            if several:
+                self.samples[workload, contender] += several
 
     @property
     def workloads(self) -> list[Workload]:

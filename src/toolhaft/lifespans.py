@@ -1,7 +1,5 @@
 """When calls may begin: the lifespan of a server, and those of the servers it includes."""
 
-from typing import Any
-
 from .protocol.ports import LifespanState
 
 
@@ -10,17 +8,11 @@ class Lifespans:
     them; one that comes later is joined when it is needed."""
 
     def __init__(self, own: LifespanState | None) -> None:
-        self._own = own
         self._members: list[LifespanState] = [] if own is None else [own]
         # Those that came while somebody was served, and those that went.
         self._late: list[LifespanState] = []
         self._gone: list[LifespanState] = []
         self._users = 0
-
-    @property
-    def value(self) -> Any:
-        """What the server's own has yielded."""
-        return None if self._own is None else self._own.value
 
     @property
     def entered(self) -> bool:

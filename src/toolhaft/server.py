@@ -39,7 +39,7 @@ from .protocol.framing import FramingName
 from .protocol.handshake import Session
 from .protocol.interests import ResourceChange
 from .protocol.limits import Limits
-from .protocol.ports import Bus, LifespanState, Reader, Store, Writer
+from .protocol.ports import Bus, OwnLifespan, Reader, Store, Writer
 from .registering import Registering
 from .runtime.lane import Lane
 from .runtime.telling import tell
@@ -336,7 +336,7 @@ class Server(Registering):
         }
 
 
-def _lifespan(opener: Callable[[], AbstractAsyncContextManager[Any]]) -> LifespanState:
+def _lifespan(opener: Callable[[], AbstractAsyncContextManager[Any]]) -> OwnLifespan:
     from .runtime.lifespan import Lifespan  # noqa: PLC0415
 
     return Lifespan(opener)

@@ -613,6 +613,27 @@ async def test_of_many_sessions_those_end_that_nobody_has_used_for_long() -> Non
     assert sessions.all() == [busy, used[2]]
 
 
+async def test_a_session_that_nobody_used_for_too_long_is_over_whoever_is_before_it() -> None:
+    now = 0.0
+    info = Implementation(name="s", version="1")
+    sessions = Sessions(
+        MemoryStore(clock=lambda: now),
+        Limits(session_seconds=100),
+        peer=lambda session: Peer(info, session=session),
+        ended=lambda _: None,
+        clock=lambda: now,
+    )
+    first = await sessions.open(Peer(info))
+    now = 1.0
+    second = await sessions.open(Peer(info))
+    now = 6.0
+    assert sessions.here(first.id, None) is first
+
+    now = 103.0
+    assert await sessions.find(second.id, None) is None
+    assert await sessions.find(first.id, None) is first
+
+
 # Principals
 
 

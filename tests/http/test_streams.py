@@ -1,6 +1,7 @@
 """Streams of sessions: news, and what is told to a client whose connection broke."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.http.asgi import App, Event, Exchange, SessionClient, word
 
 from toolhaft import Context, Limits, Server
 from toolhaft.runtime.memory import MemoryStore
+from toolhaft.runtime.reply import Reply
 from toolhaft.testing import Client
 
 
@@ -662,3 +664,37 @@ async def test_the_end_of_a_session_cancels_a_call_that_goes_on_alone() -> None:
     await client.end()
 
     await asyncio.wait_for(cancelled.wait(), 5)
+
+
+# Threads that send when the call is over
+
+
+@pytest.mark.parametrize(("before", "late"), [(900, 200), (1100, 1)])
+async def test_a_thread_that_sends_too_late_does_not_wait(before: int, late: int) -> None:
+    reply = Reply(asyncio.get_running_loop(), threading.get_ident(), 1000)
+    reply.send(b"x" * before)
+    reply.answer(b"{}", None)
+    frames = reply.rest()
+
+    def send() -> None:
+        reply.send(b"y" * late)
+        reply.throttle()
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    await asyncio.to_thread(thread.join, 5)
+
+    assert not thread.is_alive()
+    assert frames == [b"x" * before, b"{}"]
+
+
+async def test_a_thread_that_waits_goes_on_when_the_call_is_over() -> None:
+    reply = Reply(asyncio.get_running_loop(), threading.get_ident(), 1000)
+    reply.send(b"x" * 1100)
+    thread = threading.Thread(target=reply.throttle, daemon=True)
+    thread.start()
+    reply.answer(b"{}", None)
+    reply.rest()
+    await asyncio.to_thread(thread.join, 5)
+
+    assert not thread.is_alive()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.http.asgi import StatelessClient
 
 from toolhaft import Context, McpError, Server, ToolError
 from toolhaft.runtime.driver import Driver
@@ -177,3 +178,34 @@ async def test_messages_that_were_refused_are_forgotten(
     assert answers == TIMES + len(opening[:1])
     assert living(McpError) <= errors
     assert living(Driver) <= drivers
+
+
+@pytest.mark.parametrize("name", ["unknown", "refuses", "refuses_later", "refuses_on_a_thread"])
+async def test_calls_over_http_that_failed_are_forgotten(name: str) -> None:
+    server = Server("forgetful", version="1")
+
+    @server.tool
+    async def refuses() -> None:
+        raise McpError("no")
+
+    @server.tool
+    async def refuses_later() -> None:
+        await asyncio.sleep(0)
+        raise McpError("no")
+
+    @server.tool
+    def refuses_on_a_thread() -> None:
+        raise McpError("no")
+
+    def living() -> int:
+        while gc.collect():
+            pass
+        return sum(isinstance(each, McpError) for each in gc.get_objects())
+
+    client = StatelessClient(server.asgi())
+    await client.tool(name)
+    before = living()
+    for _ in range(TIMES):
+        await client.tool(name)
+
+    assert living() <= before

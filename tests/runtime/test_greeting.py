@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -247,7 +248,7 @@ def test_a_bug_of_ours_is_answered(wires: Wires, monkeypatch: pytest.MonkeyPatch
     def broken(_: object) -> None:
         raise ZeroDivisionError("a secret")
 
-    monkeypatch.setattr(wires.server, "dispatch", broken)
+    monkeypatch.setattr(wires.server, "dispatch", SimpleNamespace(outcome=broken))
     os.write(wires.mouth, written(INITIALIZE))
 
     assert wires.greet() == b""

@@ -1,6 +1,8 @@
 """What is written to a descriptor: the same bytes, whether a frame is in pieces or not."""
 
 import asyncio
+import contextlib
+import contextvars
 import json
 import os
 import threading
@@ -243,3 +245,28 @@ async def test_long_answers_to_a_batch_are_one_array(server: Server) -> None:
 
     answers = [(each["id"], len(each["result"]["tools"])) for each in json.loads(sent[1])]
     assert (sorted(answers), pieces) == ([(7, 40), (8, 40)], [])
+
+
+VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="nobody")
+
+
+async def test_what_waits_for_a_client_does_not_see_the_variables_of_the_call_before(
+    pipe: Pipe,
+) -> None:
+    os.set_blocking(pipe.reads, False)
+    output = Output(pipe.writes, Framer(LIMIT), 1000)
+    seen: list[str] = []
+    output.relieved = lambda: seen.append(VARIABLE.get())
+
+    def call() -> None:
+        VARIABLE.set("alice")
+        output.send(b"x" * 300_000)
+
+    contextvars.copy_context().run(call)
+    while not seen:
+        await asyncio.sleep(0)
+        with contextlib.suppress(BlockingIOError):
+            os.read(pipe.reads, 1 << 16)
+    output.close()
+
+    assert set(seen) == {"nobody"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.runtime.pump import Pump
+from toolhaft.runtime.pump import Outside, Pump
 
 PATIENCE = 5
 
@@ -397,3 +397,54 @@ async def test_a_pump_that_is_closed_begins_nothing() -> None:
     assert not begun
     assert isinstance(running.failed["a"], asyncio.CancelledError)
     assert asyncio.all_tasks() <= before
+
+
+@pytest.mark.parametrize("inner_waits", [False, True])
+@pytest.mark.parametrize("outer_waits", [False, True])
+async def test_a_coroutine_may_start_another_outside_of_its_task(
+    running: Running, inner_waits: bool, outer_waits: bool
+) -> None:
+    async def inner() -> str:
+        if inner_waits:
+            await asyncio.sleep(0)
+        return "inner"
+
+    async def outer() -> str:
+        task = asyncio.current_task()
+        assert task is not None
+        with Outside(running.loop, task):
+            running.pump.start("inner", inner())
+        if outer_waits:
+            await asyncio.sleep(0)
+        return "outer"
+
+    await running.outside(("outer", outer()))
+    await running.over("inner", "outer")
+
+    assert running.ended == {"inner": "inner", "outer": "outer"}
+    assert running.failed == {}
+
+
+async def test_who_is_told_of_an_end_and_raises_does_not_end_the_pump() -> None:
+    loop, ended = asyncio.get_running_loop(), list[str]()
+    loop.set_exception_handler(lambda *_: None)
+
+    def end(key: str, _: object) -> None:
+        ended.append(key)
+        if key == "a":
+            raise ZeroDivisionError
+
+    pump: Pump[str] = Pump(loop, ended=end, failed=lambda *_: None, waits=lambda *_: None)
+
+    async def work() -> None: ...
+
+    pump.start("a", work())  # later: the task is not parked yet
+    pump.start("b", work())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    pump.start("c", work())
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+    assert ended == ["a", "b", "c"]
+    await pump.close(1)

@@ -200,7 +200,8 @@ class Exchange(Protocol):
         ...
 
     def notify(self, method: str, params: Wire) -> None:
-        """Send a notification that belongs to this call. From any thread; never waits."""
+        """Send a notification that belongs to this call. From any thread; only one of a tool waits,
+        while the client does not read."""
         ...
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:

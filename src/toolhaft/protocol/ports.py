@@ -24,15 +24,20 @@ class Writer(Protocol):
 
 
 class LifespanState(Protocol):
-    """The author's lifespan while it is served."""
+    """The author's lifespan while it is served, or several of them."""
 
-    @property
-    def value(self) -> Any: ...
     @property
     def entered(self) -> bool: ...
     def join(self) -> None: ...
     async def leave(self) -> None: ...
     async def wait(self) -> None: ...
+
+
+class OwnLifespan(LifespanState, Protocol):
+    """A single one, and what it has yielded."""
+
+    @property
+    def value(self) -> Any: ...
 
 
 class Store(Protocol):

@@ -297,6 +297,9 @@ class Driver:
             count = self._ended
             count(running, fate)
             running.line.answer(frame, error)
+            if error is not None:
+                # It was raised, and so knows the call; and the line may know it.
+                running.line = None
         if self._quiet is not None:
             self.loop.call_soon_threadsafe(self._settle_quiet)
 

@@ -11,11 +11,11 @@ from typing import Final, Protocol, cast
 
 from msgspec import UNSET
 
-from ..envelope import Message, decode, response
+from ..envelope import Message, decode, whole
 from ..errors import InternalError, McpError
 from ..protocol.calls import Call, Counter, Dispatching, Exchange, Reply, Result
 from ..protocol.framing import Frame, Framer
-from ..protocol.peer import Peer, failed
+from ..protocol.peer import Peer, completed, failed
 from .descriptors import is_pipe
 
 _GREETINGS: Final = ("initialize", "server/discover")
@@ -67,7 +67,7 @@ def _answer(service: Greeter, peer: Peer, frame: Frame) -> bytes | None:
     try:
         # What answers a greeting looks at the call itself and at nothing around it.
         result = cast(Result, service.dispatch.outcome(cast(Exchange, event)))
-        answer = response(event.id, event.era.finish(event, result))
+        answer = whole(completed(event, result))
     except Exception as error:
         told = error if isinstance(error, McpError) else None
         service.metrics.ended(event, "error")

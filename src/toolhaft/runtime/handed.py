@@ -186,7 +186,7 @@ class RecordedOutput(Output):
                 self.left = memoryview(rest)
                 if not self._watched:
                     self._watched = True
-                    self._loop.call_soon_threadsafe(self._watch)
+                    self._loop.call_soon_threadsafe(self._watch, context=self._context)
                 return
             log.debug("a client cannot be written to: %s", error)
             self._is_broken = True

@@ -14,6 +14,9 @@ than the rest of the way. A runner, which is a generator, waits for one coroutin
 `yield from`, which raises nothing; and says that it is idle when it has told how each ended.
 """
 
+# What a coroutine gives is anything; said here, since each traceback of a tool shows the line.
+# pyright: reportUnknownVariableType=false
+
 import asyncio
 import types
 
@@ -80,6 +83,7 @@ class Pump(Generic[K]):
         self._ended = ended
         self._failed = failed
         self._waits = waits
+        self._context = copy_context()
         self._staged: deque[tuple[K, _Coroutine]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         # The task that is parked, or is about to be.
@@ -105,12 +109,19 @@ class Pump(Generic[K]):
         except RuntimeError:  # we are in a task, and cannot be another one at the same time
             self._stage(key, coroutine)
             return
+        # Who comes meanwhile, out of this very coroutine, has to wait: its task is taken.
+        self._parked = None
         try:
             waiting = self._begin(key, coroutine)
-            if waiting is not None:
-                self._adopted, self._parked = waiting, None
+            if waiting is None:
+                self._parked = task
+            else:
+                self._adopted = waiting
                 self._waits(key, task)
                 self._wake_up()
+        except BaseException:
+            self._parked = task
+            raise
         finally:
             _leave_task(self._loop, task)
 
@@ -146,7 +157,7 @@ class Pump(Generic[K]):
         while True:
             key, coroutine = yield _IDLE
             try:
-                result = yield from coroutine  # pyright: ignore[reportUnknownVariableType]
+                result = yield from coroutine
             except BaseException as error:
                 self._failed(key, error)
                 return
@@ -180,7 +191,8 @@ class Pump(Generic[K]):
                 task.cancel()
 
     def _make_task(self) -> None:
-        self._keeper = task = self._loop.create_task(self._run())
+        # Not in the context of whichever call comes just now.
+        self._keeper = task = self._loop.create_task(self._run(), context=self._context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -202,7 +214,13 @@ class Pump(Generic[K]):
                     self._make_task()
                 raise cancelled
             if waiting is None:
-                waiting = self._begin_staged()
+                try:
+                    waiting = self._begin_staged()
+                except BaseException:  # of whoever was told of an end: this is the end of us
+                    self._keeper = None
+                    if self._staged and not self._closed:
+                        self._make_task()
+                    raise
             if waiting is not None:
                 if not self._closed:  # nobody would end it any more
                     self._make_task()

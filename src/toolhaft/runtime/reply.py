@@ -71,6 +71,9 @@ class Reply(Struct, eq=False):
                 self._size = size = self._size + len(frame)
                 if size > self._high:
                     self.is_full = not self.gone
+                    # In this order: either we see that it is over, or `rest` sees that it is full.
+                    if self.over:
+                        self.is_full = False  # nobody takes what comes after the answer
             finally:
                 _COUNTING.release()
             if self._waiter is not None or get_ident() != self._thread:
@@ -141,9 +144,10 @@ class Reply(Struct, eq=False):
 
     def rest(self) -> list[bytes]:
         """The messages of a call that is over, and its answer: there will be no more."""
-        if self.is_full:
+        if self.is_full or self._room is not None or self._roomy is not None:
             self._let_go()
-        frames = self.frames
+        # What a thread sends that is late goes to a list that nobody reads.
+        frames, self.frames = self.frames, []
         if self.final is not None:
             frames.append(self.final)
         return frames

@@ -11,7 +11,7 @@ from threading import get_ident
 from typing import Any, Final, Protocol
 
 from ..errors import Cancelled, Suspension, ToolError
-from ..protocol.calls import Blocking, Call, Outcome, Result
+from ..protocol.calls import READY, Blocking, Call, Outcome, Result
 from ..protocol.peer import notice
 from ..protocol.ports import Place
 from ..protocol.questions import Questions
@@ -69,7 +69,8 @@ class Running(Call, eq=False, kw_only=True):
         return self.driver
 
     def notify(self, method: str, params: Wire) -> None:
-        """Send a notification that belongs to this call. From any thread; never waits."""
+        """Send a notification that belongs to this call. From any thread; only one of a tool waits,
+        while the client does not read."""
         # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
         # progress: it "MUST stop after completion".
         line, driver = self.line, self.driver
@@ -89,7 +90,8 @@ class Running(Call, eq=False, kw_only=True):
     def drain(self) -> Awaitable[None]:
         """Wait until the client has read enough of what was sent; `READY` if it has."""
         line = self.line
-        assert line is not None, "a call has a line"
+        if line is None:  # the call has failed, and something that it began goes on
+            return READY
         if self.place is not None and not self._driver.is_here:
             return self._hop(line.drained())
         return line.drained()

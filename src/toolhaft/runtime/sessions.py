@@ -181,6 +181,10 @@ class Sessions:
         """A session by its id, for whom it belongs to, wherever it was used before."""
         self.expire()
         live = self._live.get(id_)
+        # Its place may be behind one that was used later.
+        if live is not None and live.is_idle and live.used < self._clock() - self._seconds:
+            self.drop(id_)
+            live = None
         if live is None:
             return await self._recall(id_, principal)
         if live.session.caller.principal != principal:
@@ -216,7 +220,7 @@ class Sessions:
         before = now - self._seconds
         while self._live:
             oldest = next(iter(self._live.values()))
-            if oldest.used > before:
+            if oldest.used >= before:
                 return
             if oldest.is_idle:
                 self.drop(oldest.id)
@@ -258,12 +262,19 @@ class Sessions:
             Full: all of them are in use.
         """
         owner = new.session.caller.principal
-        idle = [live for live in self._live.values() if live.is_idle and live is not new]
-        if not idle:
+        found, is_own = None, False
+        for live in self._live.values():
+            if is_own and found is not None and live.placed > found.used:
+                break  # all that follow were used later
+            if live is new or not live.is_idle:
+                continue
+            owns = live.session.caller.principal == owner
+            if found is None or owns > is_own or (owns == is_own and live.used < found.used):
+                found, is_own = live, owns
+        if found is None:
             await self.end(new.id)
             raise Full
-        own = [live for live in idle if live.session.caller.principal == owner]
-        await self.end(min(own or idle, key=lambda live: live.used).id)
+        await self.end(found.id)
 
 
 def _key(id_: str) -> str:

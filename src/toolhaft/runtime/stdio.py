@@ -6,6 +6,7 @@ import select
 import stat
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Final
 
 from ..envelope import LONG
@@ -28,6 +29,9 @@ class Output:
         self._framer = framer
         self._high = high
         self._loop = asyncio.get_running_loop()
+        # What waits for the client belongs to no call, whichever one's message it was that did not
+        # fit: what is served next must not see the context variables of that one.
+        self._context = copy_context()
         self._lock = threading.Lock()
         self._corked = False
         # Frames that nobody has tried to send yet. Appending needs no lock, since a list is safe to
@@ -198,7 +202,7 @@ class Output:
         self.left = left
         if not self._watched:
             self._watched = True
-            self._loop.call_soon_threadsafe(self._watch)
+            self._loop.call_soon_threadsafe(self._watch, context=self._context)
 
     def _watch(self) -> None:
         if self._descriptor >= 0:
