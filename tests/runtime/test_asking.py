@@ -60,10 +60,10 @@ async def test_a_client_that_does_not_answer_fails_the_call(tool: Callable[..., 
 @both
 async def test_the_time_of_the_user_is_not_the_time_of_the_tool(tool: Callable[..., Any]) -> None:
     server = Server("s")
-    server.add_tool(tool, name="tool", timeout=0.05)
+    server.add_tool(tool, name="tool", timeout=0.4)
 
     async def slowly(_method: str, _params: Any) -> str:
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(0.6)
         return "Ann"
 
     async with opened(server, slowly) as client:
