@@ -129,6 +129,21 @@ def attached(tmp_path: Path, runtime: Path) -> Iterator[Process]:
 # At a URL
 
 
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_nothing_but_progress_is_told_beside_the_result(tmp_path: Path, revision: str) -> None:
+    source = """
+        @server.tool
+        async def count(to: int, ctx: Context) -> int:
+            for each in range(to):
+                await ctx.progress(each + 1, to)
+            return to
+    """
+    with served(tmp_path, dedent(source)) as url:
+        called = toolhaft("call", url, "count", "to=2", "--revision", revision, cwd=tmp_path)
+
+    assert (called.stdout, called.stderr) == ("2\n", "progress 1/2\nprogress 2/2\n")
+
+
 def test_a_server_at_a_url_is_used_as_one_in_a_file(tmp_path: Path) -> None:
     with served(tmp_path, COUNTER) as url:
         listed = toolhaft("list", url, cwd=tmp_path)

@@ -193,3 +193,37 @@ async def test_the_end_is_no_line() -> None:
 
         assert input_.at_end
         assert client.ids() == [1]
+
+
+async def test_what_is_left_is_served_if_there_is_room_before_anybody_has_paused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with serving(high=100, description="x" * 200_000) as (client, input_):
+        input_.start(Said())
+        os.set_blocking(client.reads, False)
+        data = b""
+
+        def read_all() -> None:
+            nonlocal data
+            while True:
+                try:
+                    data += os.read(client.reads, CHUNK)
+                except BlockingIOError:
+                    if client.output.empty:
+                        return
+                    client.output.push()
+
+        def uncork() -> None:
+            """The client reads, and the watch pushes, just now."""
+            monkeypatch.undo()
+            read_all()
+            client.output.uncork()
+
+        monkeypatch.setattr(client.output, "uncork", uncork)
+        os.write(client.writes, request(1) + request(2) + request(3))
+        input_.read()
+        for _ in range(10):
+            await asyncio.sleep(0)
+            read_all()
+
+        assert [json.loads(line)["id"] for line in data.splitlines()] == [1, 2, 3]

@@ -21,6 +21,7 @@ from toolhaft.runtime.stdio import Output
 Framing = Literal["lines", "content-length"]
 
 LIMIT = 1 << 24
+PATIENCE = 5
 SHORT = b'{"short":1}'
 PIECES = (b'{"head":', b'"' + b"x" * 3 * LONG + b'"', b"}")
 WHOLE = b"".join(PIECES)
@@ -270,3 +271,49 @@ async def test_what_waits_for_a_client_does_not_see_the_variables_of_the_call_be
     output.close()
 
     assert set(seen) == {"nobody"}
+
+
+class Slow(threading.Event):
+    """An event at which two threads stop: one before it waits, one before it clears."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may = {"waits": threading.Event(), "clears": threading.Event()}
+        self.come = {"waits": threading.Event(), "clears": threading.Event()}
+
+    def _stop(self, where: str) -> None:
+        if threading.current_thread().name == where:
+            self.come[where].set()
+            self.may[where].wait(PATIENCE)
+
+    def clear(self) -> None:
+        self._stop("clears")
+        super().clear()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._stop("waits")
+        return super().wait(timeout)
+
+
+async def test_a_thread_that_need_not_wait_takes_the_sign_from_nobody(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, slow = Output(pipe.writes, Framer(LIMIT), 1000), Slow()
+    monkeypatch.setattr(output, "_roomy", slow)
+    output.send(b"x" * 300_000)
+    threads = []
+    for name in ("waits", "clears"):
+        threads.append(threading.Thread(target=output.throttle, name=name, daemon=True))
+        threads[-1].start()
+        assert await asyncio.to_thread(slow.come[name].wait, PATIENCE)
+    os.set_blocking(pipe.reads, False)
+    while not output.empty:
+        with contextlib.suppress(BlockingIOError):
+            os.read(pipe.reads, 1 << 16)
+        await asyncio.sleep(0)
+    for name, thread in zip(("clears", "waits"), reversed(threads), strict=True):
+        slow.may[name].set()
+        await asyncio.to_thread(thread.join, PATIENCE)
+
+    assert not any(thread.is_alive() for thread in threads)
+    output.close()

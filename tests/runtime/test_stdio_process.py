@@ -944,6 +944,39 @@ async def test_whatever_a_tool_raises_harms_its_own_call_only(served: Served, ki
     assert says_nothing_else(caller)
 
 
+@pytest.mark.parametrize("after_a_wait", [False, True])
+def test_the_tool_that_holds_up_the_loop_is_named_and_no_other(
+    serve: Serve, after_a_wait: bool
+) -> None:
+    server = serve(
+        f"""
+        @server.tool
+        async def waits() -> str:
+            await asyncio.sleep(0.01)
+            return "waited"
+
+        @server.tool
+        async def blocks() -> str:
+            if {after_a_wait}:
+                await asyncio.sleep(0)
+            say("blocks now")
+            time.sleep(1)
+            return "blocked"
+
+        @server.tool
+        async def innocent() -> str:
+            return "done"
+        """
+    )
+    # In one go: the second and the third cannot begin where they come.
+    server.send(tool_call(1, "waits"), tool_call(2, "blocks"), tool_call(3, "innocent"))
+    server.hears("blocks now")
+    server.send(tool_call(4, "innocent"))
+    server.hears("holds up the event loop")
+
+    assert "tools/call 'blocks' holds up" in server.stderr
+
+
 def test_a_tool_that_stops_the_loop_does_not_stop_the_server(served: Served) -> None:
     client = served(
         """

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from .exchanges import Response
@@ -84,7 +84,9 @@ class InProcess:
         running = asyncio.ensure_future(self._app(scope, answer.receive, answer.send))
         running.add_done_callback(answer.end)
         try:
-            yield await answer.begun
+            response = await answer.begun
+            async with contextlib.aclosing(response.body):
+                yield response
         finally:
             answer.gone.set()
             # As behind a real server: the application learns that nobody listens, and ends.
@@ -134,7 +136,7 @@ class _Answer:
         else:
             self._parts.put_nowait(None)
 
-    async def _read(self) -> AsyncIterator[bytes]:
+    async def _read(self) -> AsyncGenerator[bytes]:
         while (part := await self._parts.get()) is not None:
             if isinstance(part, ServerGone):
                 raise part

@@ -1,6 +1,7 @@
 """Server-sent events, as a client reads them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 from msgspec import Struct
 
@@ -13,18 +14,19 @@ class Event(Struct):
     retry: int | None = None
 
 
-async def events(parts: AsyncIterator[bytes]) -> AsyncIterator[Event]:
+async def events(parts: AsyncIterator[bytes]) -> AsyncGenerator[Event]:
     """The events of a stream. A line ends with CR LF, LF or CR, and an event with an empty one."""
     lines: list[str] = []
-    async for line in _lines(parts):
-        if line:
-            lines.append(line)
-        elif lines:
-            yield _event(lines)
-            lines = []
+    async with aclosing(_lines(parts)) as found:
+        async for line in found:
+            if line:
+                lines.append(line)
+            elif lines:
+                yield _event(lines)
+                lines = []
 
 
-async def _lines(parts: AsyncIterator[bytes]) -> AsyncIterator[str]:
+async def _lines(parts: AsyncIterator[bytes]) -> AsyncGenerator[str]:
     # A line as it comes, in parts: joined once, when it is whole.
     rest: list[bytes] = []
     after_cr, is_first = False, True

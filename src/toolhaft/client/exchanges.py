@@ -1,6 +1,6 @@
 """One HTTP request and its response, as the client of the protocol needs to know it."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -12,7 +12,7 @@ class Response(Struct):
 
     status: int
     headers: Mapping[str, str]
-    body: AsyncIterator[bytes]
+    body: AsyncGenerator[bytes]
 
     async def read(self) -> bytes:
         """All of the body."""

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
 from typing import Any
 
 from msgspec import Struct
@@ -154,24 +154,27 @@ class Http:
 
     async def _hear_answer(self, response: Response, place: "_Place", answers: int = 1) -> bool:
         """Hear a stream up to its last answer; False if it ends before."""
-        async for data in self._messages(response, place):
-            message = self._take(data)
-            if message is not None:
-                answers -= "method" not in message
-            else:
-                answers -= _responses_in(data)
-            if answers <= 0:
-                return True
+        # Left before its end, a generator would be closed by a task that nobody waits for.
+        async with aclosing(self._messages(response, place)) as messages:
+            async for data in messages:
+                message = self._take(data)
+                if message is not None:
+                    answers -= "method" not in message
+                else:
+                    answers -= _responses_in(data)
+                if answers <= 0:
+                    return True
         return False
 
-    async def _messages(self, response: Response, place: "_Place") -> AsyncIterator[bytes]:
-        async for event in events(response.body):
-            if event.id is not None:
-                place.id = event.id
-            if event.retry is not None:
-                place.seconds = max(_SOONEST, event.retry / 1000)
-            if event.data:
-                yield event.data.encode()
+    async def _messages(self, response: Response, place: "_Place") -> AsyncGenerator[bytes]:
+        async with aclosing(events(response.body)) as heard:
+            async for event in heard:
+                if event.id is not None:
+                    place.id = event.id
+                if event.retry is not None:
+                    place.seconds = max(_SOONEST, event.retry / 1000)
+                if event.data:
+                    yield event.data.encode()
 
     async def _come_back(self, place: "_Place") -> bool:
         """A server of 2025-11-25 may close a stream before its answer, and expects us again."""

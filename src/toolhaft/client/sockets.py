@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import os
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from urllib.parse import urlsplit
 
 from .exchanges import Response
@@ -62,7 +62,9 @@ class Sockets:
         try:
             writer.write(self._head(verb, headers, body) + body)
             await writer.drain()
-            yield await self._response(reader)
+            response = await self._response(reader)
+            async with contextlib.aclosing(response.body):
+                yield response
         except (ConnectionError, asyncio.IncompleteReadError, EOFError) as error:
             if isinstance(error, ServerGone):
                 raise
@@ -116,7 +118,7 @@ def _trusting(certificate: str | os.PathLike[str] | None) -> ssl.SSLContext:
 
 async def _body(
     reader: asyncio.StreamReader, status: int, headers: Mapping[str, str]
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes]:
     if status in (204, 304):
         return
     if headers.get("transfer-encoding", "").lower().endswith("chunked"):

@@ -82,10 +82,14 @@ class Driver:
         self.soon = Soon(self.loop)
         self.closing = asyncio.Event()
         self.post = Post(self.loop)
-        # Whose code the loop's thread ran last: who is to blame if it is held up.
+        # Whose code the loop's thread has begun last.
         self.current: Call | None = None
         self._pump: Pump[Running] = Pump(
-            self.loop, ended=self._complete, failed=self._fail, waits=self._waits
+            self.loop,
+            ended=self._complete,
+            failed=self._fail,
+            waits=self._waits,
+            begins=self._begins,
         )
 
     @property
@@ -302,6 +306,17 @@ class Driver:
                 running.line = None
         if self._quiet is not None:
             self.loop.call_soon_threadsafe(self._settle_quiet)
+
+    @property
+    def culprit(self) -> Call | None:
+        """Whose code the loop's thread runs: who is to blame if it is held up. From any thread."""
+        task = asyncio.current_task(self.loop)
+        calls = list(self.calls.values())
+        waited = (call for call in calls if call.task is not None and call.task is task)
+        return next(waited, self.current)
+
+    def _begins(self, running: Running) -> None:
+        self.current = running
 
     def _waits(self, running: Running, task: "asyncio.Task[None]") -> None:
         if descriptors.forked:

@@ -78,11 +78,14 @@ class Pump(Generic[K]):
         ended: Callable[[K, Any], None],
         failed: Callable[[K, BaseException], None],
         waits: Callable[[K, "asyncio.Task[None]"], None],
+        begins: Callable[[K], None] | None = None,
     ) -> None:
         self._loop = loop
         self._ended = ended
         self._failed = failed
         self._waits = waits
+        # Is told of those that could not begin where they came.
+        self._begins = begins
         self._context = copy_context()
         self._staged: deque[tuple[K, _Coroutine]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -253,6 +256,8 @@ class Pump(Generic[K]):
         assert task is not None
         while self._staged:
             key, coroutine = self._staged.popleft()
+            if self._begins is not None:
+                self._begins(key)
             waiting = self._begin(key, coroutine)
             if waiting is not None:
                 self._waits(key, task)

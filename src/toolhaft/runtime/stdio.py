@@ -132,6 +132,8 @@ class Output:
             self._roomy.clear()
             if self.full and not self._ending:
                 self._roomy.wait()
+            else:  # another one may be about to wait, for what was cleared just now
+                self._roomy.set()
 
     @property
     def empty(self) -> bool:
@@ -336,7 +338,8 @@ class Input:
         if several:
             output.uncork()
         self.serving = False
-        if output.left is not None and output.full and not self._paused:
+        # Also if there is room again meanwhile: then nobody else comes for what is left.
+        if (frames or (output.left is not None and output.full)) and not self._paused:
             self._loop.call_soon_threadsafe(self._pause)
 
     def _pause(self) -> None:

@@ -109,7 +109,7 @@ class Watch:
                 self._input.read()
 
     def _blame(self) -> None:
-        call = self._connection.driver.current
+        call = self._connection.driver.culprit
         who = "code outside of any call" if call is None else told(call)
         if who not in self._blamed:
             self._blamed.add(who)
