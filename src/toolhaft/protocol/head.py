@@ -101,6 +101,9 @@ def _twice(names: _Names) -> frozenset[bytes]:
     return frozenset(twice)
 
 
+_new = object.__new__
+
+
 class Head(Mapping[str, str]):
     """The headers of a request, by name in whatever case, without blanks around their values."""
 
@@ -112,6 +115,7 @@ class Head(Mapping[str, str]):
         "repeated",
         "revision",
         "sent",
+        "session",
         "stateless",
         "welcome",
     )
@@ -134,6 +138,8 @@ class Head(Mapping[str, str]):
         self._routed: tuple[str, str | None, object] | None = None
         self.layout = layout
         self.sent: Values = (*values, None)
+        # Which session the client names.
+        self.session = self.sent[layout.session]
         # The revision that the header names, or that silence stands for; None is one that nobody
         # knows. And does the request say by that that it belongs to the era without a handshake? A
         # version that nobody knows is newer than us, and so are its rules.
@@ -142,17 +148,20 @@ class Head(Mapping[str, str]):
         # Is it known that a message with this head is let in? See `Regulars`.
         self.welcome = False
 
-    def with_values(self, length: bytes | None, session: bytes | None) -> "Head":
-        """The same with another length of the body, another session, or both; neither of them is
-        new, and nothing is there twice."""
-        layout, sent = self.layout, list(self.sent)
-        if length is not None:
-            sent[layout.length] = length
-        if session is not None:
-            sent[layout.session] = session
-        other = Head.__new__(Head)
-        other.sent = tuple(sent)
-        other.layout = layout
+    def with_length(self, length: bytes, session: bytes | None) -> "Head":
+        """The same with another length of the body, and perhaps another session; neither of them
+        is new, and nothing is there twice."""
+        other, place = self.with_session(session), self.layout.length
+        other.sent = (*self.sent[:place], length, *self.sent[place + 1 :])
+        return other
+
+    def with_session(self, session: bytes | None) -> "Head":
+        """The same with another session, if there is one at all, and nothing is there twice."""
+        other = _new(Head)
+        other.session = session
+        # With the session of the first that was seen; who asks for all of them gets this one's.
+        other.sent = self.sent
+        other.layout = self.layout
         other.repeated = self.repeated
         other.fits = self.fits
         other.revision = self.revision
@@ -165,14 +174,17 @@ class Head(Mapping[str, str]):
     @property
     def size(self) -> int:
         """Of all names and values together, if nothing came twice."""
-        return self.layout.size + sum(map(len, filter(None, self.sent)))
+        return self.layout.size + sum(map(len, self.raw.values()))
 
     @property
     def raw(self) -> Mapping[bytes, bytes]:
         """By their names in lower case, as they came. Others may have the same head."""
         if self._raw is None:
             pairs = zip(self.layout.names, self.sent)  # noqa: B905 - and then None
-            self._raw = MappingProxyType(cast(dict[bytes, bytes], dict(pairs)))
+            values = cast(dict[bytes, bytes], dict(pairs))
+            if self.session is not None:
+                values[SESSION] = self.session
+            self._raw = MappingProxyType(values)
         return self._raw
 
     def __getitem__(self, name: str) -> str:
@@ -193,11 +205,6 @@ class Head(Mapping[str, str]):
     def length(self) -> int:
         """Of the body, as the client tells it, if it is `welcome`."""
         return int(self.sent[self.layout.length] or 0)
-
-    @property
-    def session(self) -> bytes | None:
-        """Which session the client names."""
-        return self.sent[self.layout.session]
 
     def needs_envelope(self, method: str) -> bool:
         """Must the body say who asks? A handshake with a client that is newer than us need not."""

@@ -81,7 +81,7 @@ class Known:
             start, end = self._session
             if not (data.startswith(self._until) and data.startswith(self._rest, end)):
                 return self._another(data)
-            head = self._head.with_values(None, data[start:end])
+            head = self._head.with_session(data[start:end])
         body = data[len(text) :]
         return (head, body) if len(body) == self._size else None
 
@@ -106,7 +106,7 @@ class Known:
         end += len(after)
         if len(data) - end != int(length):
             return None
-        head = self._head.with_values(length, session)
+        head = self._head.with_length(length, session)
         self._came(data[:end], head)
         return head, data[end:]
 
