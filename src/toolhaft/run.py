@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Awaitable, Generator
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -20,6 +20,7 @@ from .protocol.ports import Reader, Writer
 from .runtime import descriptors
 from .runtime.ears import Ears, Loop
 from .runtime.endurance import run_to_the_end
+from .runtime.outlet import Sink
 from .runtime.pump import Outside
 from .runtime.service import Service, connected
 from .runtime.signals import Signals
@@ -33,18 +34,8 @@ _A_MOMENT = 0.05
 
 async def serve_streams(service: Service, reader: Reader, writer: Writer) -> None:
     """Serve one client over asyncio streams, until it ends its side."""
-    loop = asyncio.get_running_loop()
-    thread = threading.get_ident()
     framer = Framer(service.limits.message_bytes)
-
-    def send(frame: bytes) -> None:
-        data = framer.wrap((frame,))
-        if threading.get_ident() == thread:
-            writer.write(data)
-        else:
-            loop.call_soon_threadsafe(writer.write, data)
-
-    async with connected(service, send, drained=writer.drain) as connection:
+    async with connected(service, _StreamOutlet(writer, framer)) as connection:
         data = b"-"
         while data:
             try:
@@ -58,6 +49,28 @@ async def serve_streams(service: Service, reader: Reader, writer: Writer) -> Non
                 await writer.drain()
     with contextlib.suppress(ConnectionError):
         await writer.drain()
+
+
+class _StreamOutlet(Sink):
+    """Sends by a stream that waits where it is asked to, and nowhere else."""
+
+    def __init__(self, writer: Writer, framer: Framer) -> None:
+        super().__init__(self._write)
+        self._writer = writer
+        self._framer = framer
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+
+    def _write(self, frame: bytes) -> None:
+        data = self._framer.wrap((frame,))
+        if threading.get_ident() == self._thread:
+            self._writer.write(data)
+        else:
+            self._loop.call_soon_threadsafe(self._writer.write, data)
+
+    def drained(self) -> Awaitable[None]:
+        """Wait until there is room."""
+        return self._writer.drain()
 
 
 M = TypeVar("M", bytes, str, dict[str, Any])
@@ -76,7 +89,7 @@ async def handle_message(service: Service, message: M, session: Session) -> M | 
     def send(frame: bytes) -> None:
         loop.call_soon_threadsafe(settle, frame)
 
-    async with connected(service, send, session=session) as connection:
+    async with connected(service, Sink(send), session=session) as connection:
         # A subscription is answered at once: there is no one to tell.
         connection.driver.closing.set()
         event = connection.receive(_bytes(message))
@@ -153,12 +166,8 @@ async def _serve_stdio(
     with _woken_by_signals(loop, begun.signals):
         async with connected(
             service,
-            output.send,
+            output,
             session=begun.session,
-            send_pieces=output.send_pieces,
-            drained=output.drained,
-            throttle=output.throttle,
-            full=output.is_full,
         ) as connection:
             seconds = service.limits.shutdown_seconds
             input_ = Input(

@@ -28,6 +28,7 @@ from toolhaft import (
 from toolhaft.metrics import BOUNDS, Measured, Metrics
 from toolhaft.protocol.calls import Exchange, Next
 from toolhaft.protocol.calls import Result as Outgoing
+from toolhaft.runtime.outlet import Sink
 from toolhaft.runtime.service import connected
 from toolhaft.testing import Client, requests
 
@@ -250,7 +251,7 @@ async def test_a_call_that_ends_with_its_connection_counts_once() -> None:
         return "never"
 
     first, second = (requests.of(NEW).tools_call("wait") for _ in range(2))
-    async with connected(server, lambda frame: None) as connection:
+    async with connected(server, Sink(lambda frame: None)) as connection:
         connection.receive(frame(first))
         connection.driver.abandon(InvalidParams("over"))
         connection.receive(frame(second))
@@ -283,7 +284,7 @@ async def test_an_id_that_is_in_use_is_an_error() -> None:
         return "never"
 
     request = requests.of(NEW).tools_call("wait")
-    async with connected(server, lambda frame: None) as connection:
+    async with connected(server, Sink(lambda frame: None)) as connection:
         for _ in range(2):
             connection.receive(frame(request))
         found = server.metrics["tools/call"]

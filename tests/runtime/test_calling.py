@@ -28,8 +28,9 @@ from toolhaft import (
     ToolError,
 )
 from toolhaft.protocol.calls import Exchange, Next, Result
-from toolhaft.run import connected
 from toolhaft.runtime.connection import Connection
+from toolhaft.runtime.outlet import Sink
+from toolhaft.runtime.service import connected
 from toolhaft.testing import Client
 
 PATIENCE = 5
@@ -128,7 +129,7 @@ class Caller:
 @contextlib.asynccontextmanager
 async def caller_of(server: Server, *, in_a_task: bool = False) -> AsyncIterator[Caller]:
     clients: list[Caller] = []
-    async with connected(server, lambda frame: clients[0].heard(frame)) as connection:
+    async with connected(server, Sink(lambda frame: clients[0].heard(frame))) as connection:
         clients.append(Caller(connection, in_a_task=in_a_task))
         info = {"name": "test", "version": "1"}
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}

@@ -16,6 +16,7 @@ from tests.runtime.process import HANDSHAKE, line, tool_call
 from toolhaft import Context, Limits, Server
 from toolhaft.protocol.calls import Exchange, Next, Result
 from toolhaft.runtime.driver import Driver
+from toolhaft.runtime.outlet import Sink
 from toolhaft.runtime.service import connected
 
 PATIENCE = 5
@@ -495,7 +496,7 @@ async def test_an_end_that_is_cut_short_leaves_nothing_behind() -> None:
     drivers: list[weakref.ref[Driver]] = []
 
     async def serve() -> None:
-        async with connected(server, lambda _: None) as connection:
+        async with connected(server, Sink(lambda _: None)) as connection:
             drivers.append(weakref.ref(connection.driver))
             for message in (*HANDSHAKE, tool_call(1, "wait")):
                 connection.receive(line(message))

@@ -42,9 +42,7 @@ class Client:
 
     async def serve(self, server: Server) -> AsyncIterator[Input]:
         """Serve it, but read only what the test wants to be read."""
-        async with connected(
-            server, self.output.send, send_pieces=self.output.send_pieces, full=self.output.is_full
-        ) as connection:
+        async with connected(server, self.output) as connection:
             yield Input(
                 self._input,
                 self.framer,
@@ -136,7 +134,7 @@ async def test_a_client_that_does_not_read_is_not_served_until_it_does() -> None
             os.write(client.writes, request(number))
             input_.read()
 
-        assert client.output.full
+        assert client.output.is_full
         assert (len(client.framer.frames), input_.turns) == (2, 0)
         client.output.relieved = input_.serve
         lines = await asyncio.to_thread(client.lines, 3)
@@ -167,7 +165,7 @@ async def test_who_does_not_read_the_answer_to_a_line_is_not_heard_any_more() ->
         input_.read()
         await asyncio.sleep(0)
 
-        assert client.output.full
+        assert client.output.is_full
         assert said.words == ["listen", "pause"]
 
 

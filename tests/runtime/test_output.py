@@ -15,6 +15,7 @@ import pytest
 from toolhaft import Server
 from toolhaft.envelope import LONG
 from toolhaft.protocol.framing import Framer
+from toolhaft.runtime.outlet import Sink
 from toolhaft.runtime.service import connected
 from toolhaft.runtime.stdio import Output
 
@@ -203,35 +204,46 @@ def server() -> Server:
     return server
 
 
+class Pieces(Sink):
+    """An outlet that keeps what it is sent as it is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.pieces: list[tuple[bytes, ...]] = []
+        super().__init__(self.sent.append)
+
+    def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
+        self.pieces.append(pieces)
+
+
 async def test_a_transport_that_knows_no_pieces_gets_whole_frames(server: Server) -> None:
-    sent: list[bytes] = []
-    pieces: list[tuple[bytes, ...]] = []
+    whole: list[bytes] = []
+    outlet = Pieces()
 
-    async with connected(server, sent.append) as connection:
+    async with connected(server, Sink(whole.append)) as connection:
         connection.receive(json.dumps(LIST).encode())
-    async with connected(server, sent.append, send_pieces=pieces.append) as connection:
+    async with connected(server, outlet) as connection:
         connection.receive(json.dumps(LIST).encode())
 
-    answer = json.loads(sent[0])
+    answer = json.loads(whole[0])
     assert (answer["id"], len(answer["result"]["tools"])) == (2, 40)
-    assert [b"".join(each) for each in pieces] == sent
+    assert [b"".join(each) for each in outlet.pieces] == whole
+    assert outlet.sent == []
 
 
 async def test_a_traffic_log_has_long_answers_whole(server: Server) -> None:
     log = server.traffic = Log()
-    sent: list[bytes] = []
-    pieces: list[tuple[bytes, ...]] = []
+    outlet = Pieces()
 
-    async with connected(server, sent.append, send_pieces=pieces.append) as connection:
+    async with connected(server, outlet) as connection:
         connection.receive(json.dumps(LIST).encode())
 
     assert [len(json.loads(each)["result"]["tools"]) for each in log.frames] == [40]
-    assert (log.frames, pieces) == (sent, [])
+    assert (log.frames, outlet.pieces) == (outlet.sent, [])
 
 
 async def test_long_answers_to_a_batch_are_one_array(server: Server) -> None:
-    sent: list[bytes] = []
-    pieces: list[tuple[bytes, ...]] = []
+    outlet = Pieces()
     opening = {
         "protocolVersion": "2025-03-26",
         "capabilities": {},
@@ -240,12 +252,12 @@ async def test_long_answers_to_a_batch_are_one_array(server: Server) -> None:
     begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}
     batch = [{**LIST, "id": number, "params": {}} for number in (7, 8)]
 
-    async with connected(server, sent.append, send_pieces=pieces.append) as connection:
+    async with connected(server, outlet) as connection:
         connection.receive(json.dumps(begin).encode())
         connection.receive(json.dumps(batch).encode())
 
-    answers = [(each["id"], len(each["result"]["tools"])) for each in json.loads(sent[1])]
-    assert (sorted(answers), pieces) == ([(7, 40), (8, 40)], [])
+    answers = [(each["id"], len(each["result"]["tools"])) for each in json.loads(outlet.sent[1])]
+    assert (sorted(answers), outlet.pieces) == ([(7, 40), (8, 40)], [])
 
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="nobody")

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from toolhaft import Context, McpError, Server
+from toolhaft.runtime.outlet import Sink
 from toolhaft.runtime.service import connected
 from toolhaft.testing import ContractChanged, assert_contract, contract_of
 from toolhaft.testing.differences import differences
@@ -223,7 +224,7 @@ async def test_a_lifespan_that_is_under_way_is_left_alone(tmp_path: Path) -> Non
 
     server = Server("s", lifespan=lifespan)
     server.add_tool(lambda: 1, name="one")
-    async with connected(server, lambda frame: None):
+    async with connected(server, Sink(lambda frame: None)):
         await asyncio.sleep(0)
         assert_contract(server, tmp_path / "s.lock")
         assert log == ["entered"]

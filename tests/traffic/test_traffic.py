@@ -17,6 +17,7 @@ from toolhaft import Context, Server
 from toolhaft.protocol.framing import TooLong
 from toolhaft.runtime.connection import Connection
 from toolhaft.runtime.endpoint import Endpoint
+from toolhaft.runtime.outlet import Sink
 from toolhaft.runtime.service import connected
 from toolhaft.testing import Client
 from toolhaft.traffic import TrafficLog
@@ -366,7 +367,7 @@ async def test_off_nothing_is_wrapped() -> None:
 
     def send(frame: bytes) -> None: ...
 
-    async with connected(server, send) as connection:
+    async with connected(server, Sink(send)) as connection:
         assert type(connection) is Connection
         assert connection.send is send
     app: Any = server.asgi()

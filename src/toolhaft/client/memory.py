@@ -5,6 +5,7 @@ import contextlib
 from typing import Any
 
 from ..runtime.connection import Connection
+from ..runtime.outlet import Sink
 from ..runtime.service import Service, connected
 from .transport import Hear, Lost, OneStream
 
@@ -23,7 +24,7 @@ class InMemory(OneStream):
         def take(frame: bytes) -> None:  # from any thread
             loop.call_soon_threadsafe(hear, frame)
 
-        entered = self._block.enter_async_context(connected(self._service, take))
+        entered = self._block.enter_async_context(connected(self._service, Sink(take)))
         self._connection = await entered
 
     async def send(self, frame: bytes, message: Any) -> None:

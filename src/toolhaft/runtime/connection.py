@@ -5,21 +5,20 @@ thread of the watch (`watch.py`).
 """
 
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from functools import partial
 
 from ..envelope import Outgoing, decode, failure, salvage_id, whole
 from ..errors import InternalError, McpError, ParseError
-from ..protocol.calls import READY, Answer, Batch, Cancel, Counter, Event, Notice, Reply
+from ..protocol.calls import Answer, Batch, Cancel, Counter, Event, Notice, Reply
 from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW
 from ..protocol.interests import Change
 from ..protocol.peer import Peer, notice
 from .driver import Driver, Mask
 from .line import Line
+from .outlet import Outlet
 from .running import Running
-
-Send = Callable[[bytes], None]
 
 
 def counted(event: Event, counter: Counter) -> None:
@@ -82,24 +81,21 @@ class Connection:
         self,
         peer: Peer,
         driver: Driver,
-        send: Send,
+        outlet: Outlet,
         *,
         message_bytes: int,
         mask: Mask,
-        send_pieces: Callable[[tuple[bytes, ...]], None] | None = None,
-        drained: Callable[[], Awaitable[None]] | None = None,
-        throttle: Callable[[], None] | None = None,
-        full: Callable[[], bool] | None = None,
     ) -> None:
         self.peer = peer
         self.driver = driver
-        self.send = send
-        self._send_pieces = send_pieces if send_pieces is not None else self._send_whole
         self._message_bytes = message_bytes
         self._mask = mask
-        self._drained = drained
-        self.throttle = throttle if throttle is not None else _go_on
-        self._full = full
+        self._outlet = outlet
+        # At hand, since they are needed each time.
+        self.send = outlet.send
+        self._send_pieces = outlet.send_pieces
+        self.throttle = outlet.throttle
+        self.drained = outlet.drained
 
     # What comes in
 
@@ -159,7 +155,7 @@ class Connection:
             case _:  # a notification
                 line.answer(None, None)
 
-    # What goes out: `send` is the transport's, and so is `throttle`
+    # What goes out: `send`, `throttle` and `drained` are the transport's
 
     def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
         """The end of a call."""
@@ -168,23 +164,10 @@ class Connection:
         elif type(frame) is tuple:
             self._send_pieces(frame)
 
-    def _send_whole(self, pieces: tuple[bytes, ...]) -> None:
-        self.send(whole(pieces))
-
     @property
     def is_full(self) -> bool:
         """Does the client not read?"""
-        return self._full is not None and self._full()
-
-    def drained(self) -> Awaitable[None]:
-        """Wait until the client has read enough of what was sent; `READY` if it has."""
-        if self._drained is None or (self._full is not None and not self._full()):
-            return READY
-        return self._drained()
+        return self._outlet.is_full
 
     def hang_up(self) -> None:
         """A pipe that is closed cannot be opened again, so it stays open."""
-
-
-def _go_on() -> None:
-    """Most transports hold nobody back."""

@@ -78,11 +78,7 @@ async def converse(
     try:
         async with connected(
             service,
-            output.send,
-            send_pieces=output.send_pieces,
-            drained=output.drained,
-            throttle=output.throttle,
-            full=output.is_full,
+            output,
             place=place,
         ) as connection:
             input_ = Input(

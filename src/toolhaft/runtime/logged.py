@@ -3,29 +3,43 @@
 A server without a log knows nothing of this, and pays nothing for it.
 """
 
-from collections.abc import Callable
 from typing import Any
 
+from ..envelope import whole
 from ..protocol.calls import Event
 from ..protocol.framing import Frame
 from ..protocol.ports import Traffic
 from .connection import Connection
+from .outlet import Outlet
 
 
-def logged_send(
-    send: Callable[[bytes], None], traffic: Traffic, name: str
-) -> Callable[[bytes], None]:
-    """Log what goes out."""
+class LoggedOutlet:
+    """Logs what goes out, and sends it by another outlet."""
 
-    def logged(frame: bytes) -> None:
-        traffic.message("out", name, frame)
-        send(frame)
+    def __init__(self, outlet: Outlet, traffic: Traffic, name: str) -> None:
+        self._outlet = outlet
+        self._traffic = traffic
+        self._name = name
+        self.throttle = outlet.throttle
+        self.drained = outlet.drained
 
-    return logged
+    def send(self, frame: bytes) -> None:
+        """Log a frame and send it."""
+        self._traffic.message("out", self._name, frame)
+        self._outlet.send(frame)
+
+    def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
+        """The same for a long frame, which the log has whole."""
+        self.send(whole(pieces))
+
+    @property
+    def is_full(self) -> bool:
+        """Does the client not read?"""
+        return self._outlet.is_full
 
 
 class LoggedConnection(Connection):
-    """A connection that logs what comes in; what goes out is logged by what it sends with."""
+    """A connection that logs what comes in; what goes out is logged by its outlet."""
 
     def __init__(self, *given: Any, traffic: Traffic, name: str, **options: Any) -> None:
         super().__init__(*given, **options)

@@ -77,13 +77,7 @@ class Pair:
         watcher = self._loop.create_task(watch(receive, reply))
         name = secrets.token_urlsafe(32)
         try:
-            async with connected(
-                self._service,
-                reply.send,
-                drained=reply.drained,
-                throttle=reply.throttle,
-                full=lambda: reply.is_full,
-            ) as connection:
+            async with connected(self._service, reply) as connection:
                 self._open[name] = _Open(connection, reply, principal)
                 await response.begin()
                 await response.write(endpoint(f"{path}?session={name}"))

@@ -79,6 +79,10 @@ class Reply(Struct, eq=False):
             if self._waiter is not None or get_ident() != self._thread:
                 self._wake()
 
+    def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
+        """A long one, which here is written as any other."""
+        self.send(whole(pieces))
+
     def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
         """The end of the call."""
         self.final = whole(frame) if isinstance(frame, tuple) else frame

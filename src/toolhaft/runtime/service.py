@@ -1,7 +1,7 @@
 """What is served: a `Server`, as the transports need to know it."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import Protocol
 
@@ -16,7 +16,8 @@ from ..types.wire import Implementation
 from .connection import Connection
 from .driver import Driver
 from .lane import Lane
-from .logged import LoggedConnection, logged_send
+from .logged import LoggedConnection, LoggedOutlet
+from .outlet import Outlet
 from .running import Running
 
 
@@ -66,19 +67,14 @@ def _driver(service: Service) -> Driver:
 @contextlib.asynccontextmanager
 async def connected(
     service: Service,
-    send: Callable[[bytes], None],
+    outlet: Outlet,
     *,
     session: Session | None = None,
-    send_pieces: Callable[[tuple[bytes, ...]], None] | None = None,
-    drained: Callable[[], Awaitable[None]] | None = None,
-    throttle: Callable[[], None] | None = None,
-    full: Callable[[], bool] | None = None,
     place: Place | None = None,
 ) -> AsyncGenerator[Connection]:
     """A connection that lives as long as the block, within the service's lifespan.
 
     Args:
-        send_pieces: sends a long frame that is in pieces; by default they are put together.
         place: where the author's functions run; by default, wherever is best for them.
     """
     if service.lifespan is not None:
@@ -88,18 +84,14 @@ async def connected(
     make: Callable[..., Connection] = Connection
     if (traffic := service.traffic) is not None:
         name = traffic.connection()
-        send, send_pieces = logged_send(send, traffic, name), None
+        outlet = LoggedOutlet(outlet, traffic, name)
         make = partial(LoggedConnection, traffic=traffic, name=name)
     connection = make(
         Peer(service.info, session=session, stateless=service.stateless, call=call),
         driver,
-        send,
+        outlet,
         message_bytes=limits.message_bytes,
         mask=service.mask,
-        send_pieces=send_pieces,
-        drained=drained,
-        throttle=throttle,
-        full=full,
     )
     leave = service.changes.join(connection.heard)
     try:

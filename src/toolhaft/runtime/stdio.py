@@ -5,11 +5,12 @@ import os
 import select
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from typing import Final
 
 from ..envelope import LONG
+from ..protocol.calls import READY
 from ..protocol.framing import Framer
 from .connection import Connection
 from .descriptors import never_block
@@ -53,8 +54,8 @@ class Output:
         never_block(descriptor)
 
     @property
-    def full(self) -> bool:
-        """Does the client not read?"""
+    def is_full(self) -> bool:
+        """Does the client not read? To be asked from any thread."""
         return self.left is not None and len(self.left) + self._held > self._high
 
     def send(self, frame: bytes) -> None:
@@ -119,18 +120,21 @@ class Output:
             if self.left is None:
                 self._flush()
 
-    async def drained(self) -> None:
-        """Wait until there is room."""
-        while self.full and not self._ending:
+    def drained(self) -> Awaitable[None]:
+        """Wait until there is room; `READY` if there is."""
+        return self._drained() if self.left is not None and self.is_full else READY
+
+    async def _drained(self) -> None:
+        while self.is_full and not self._ending:
             room = self._loop.create_future()
             self._room.append(room)
             await room
 
     def throttle(self) -> None:
         """For tool threads, after they have sent: wait until there is room."""
-        if self.left is not None and self.full:  # mostly there is nothing left to be counted
+        if self.left is not None and self.is_full:  # mostly there is nothing left to be counted
             self._roomy.clear()
-            if self.full and not self._ending:
+            if self.is_full and not self._ending:
                 self._roomy.wait()
             else:  # another one may be about to wait, for what was cleared just now
                 self._roomy.set()
@@ -146,10 +150,6 @@ class Output:
         while self.left is not None:
             self._room.append(room := self._loop.create_future())
             await room
-
-    def is_full(self) -> bool:
-        """The same, to be asked from any thread."""
-        return self.full
 
     def close(self) -> None:
         """The descriptor is about to be closed: whoever still sends something, sends it to nobody,
@@ -328,7 +328,7 @@ class Input:
         several = len(frames) > 1
         if several:
             output.cork()
-        while frames and (output.left is None or not output.full):
+        while frames and (output.left is None or not output.is_full):
             self.turns += 1
             try:
                 frame = frames.popleft()
@@ -339,11 +339,11 @@ class Input:
             output.uncork()
         self.serving = False
         # Also if there is room again meanwhile: then nobody else comes for what is left.
-        if (frames or (output.left is not None and output.full)) and not self._paused:
+        if (frames or (output.left is not None and output.is_full)) and not self._paused:
             self._loop.call_soon_threadsafe(self._pause)
 
     def _pause(self) -> None:
-        if not self._output.full:
+        if not self._output.is_full:
             self._catch_up()
         elif not self._paused:
             self._paused = True

@@ -103,7 +103,7 @@ class Watch:
         while not back.is_set():
             self._look_at_the_clock()
             self._output.push()
-            if self._input.at_end or self._output.full:
+            if self._input.at_end or self._output.is_full:
                 back.wait(_POLL)
             elif poll.poll(_POLL * 1000):
                 self._input.read()
