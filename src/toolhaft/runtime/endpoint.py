@@ -28,7 +28,6 @@ from ..protocol.http import (
 from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
-from .driver import Driver
 from .listening import Listening
 from .memory import MemoryStore
 from .pair import Pair
@@ -39,7 +38,7 @@ from .refusals import missing_session, unknown_session
 from .relay import Relay, Told
 from .response import Receive, Response, Scope, Send, Whole
 from .running import Running
-from .service import Service
+from .service import Service, driver_of
 from .sessions import Live, Sessions
 
 # Where the transport of the oldest revision is, behind the path of its service.
@@ -74,15 +73,7 @@ class Endpoint:
         self._doors = settings.doors
         self._regulars = Regulars(limits.message_bytes)
         self._store = store
-        self._driver = Driver(
-            service.dispatch.outcome,
-            lane=service.lane,
-            most_calls=limits.all_calls,
-            mask=service.mask,
-            answer_seconds=limits.answer_seconds,
-            store=store,
-            counter=service.metrics,
-        )
+        self._driver = driver_of(service, store, most_calls=limits.all_calls)
         self._answering = Answering(self._driver, store, limits, self._save)
         self._listening = Listening(self._driver, self._answering, self._all, store, limits)
         self._patience = Patience(self.loop, limits.stall_seconds)

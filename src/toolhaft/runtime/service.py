@@ -51,15 +51,15 @@ class Service(Protocol):
     def mask(self, what: str, error: BaseException, /) -> str: ...
 
 
-def _driver(service: Service) -> Driver:
-    limits = service.limits
+def driver_of(service: Service, store: Store, *, most_calls: int) -> Driver:
+    """What runs the calls of a service, on the loop that runs now."""
     return Driver(
         service.dispatch.outcome,
         lane=service.lane,
-        most_calls=limits.calls,
+        most_calls=most_calls,
         mask=service.mask,
-        answer_seconds=limits.answer_seconds,
-        store=service.store,
+        answer_seconds=service.limits.answer_seconds,
+        store=store,
         counter=service.metrics,
     )
 
@@ -79,7 +79,8 @@ async def connected(
     """
     if service.lifespan is not None:
         service.lifespan.join()
-    limits, driver = service.limits, _driver(service)
+    limits = service.limits
+    driver = driver_of(service, service.store, most_calls=limits.calls)
     call = Running if place is None else partial(Running, place=place)
     make: Callable[..., Connection] = Connection
     if (traffic := service.traffic) is not None:
