@@ -225,9 +225,9 @@ def test_the_form_of_each_dependency_is_known() -> None:
         f: int = Depends(functools.partial(waits)),
     ) -> None: ...
 
-    forms = [supply.form for supply in plan(it).supplies]
+    manners = [supply.manner for supply in plan(it).supplies]
 
-    assert forms == ["plain", "async", "generator", "async generator", "async", "async"]
+    assert manners == ["plain", "async", "generator", "async generator", "async", "async"]
 
 
 @pytest.mark.parametrize(("dependency", "expected"), [(base, False), (left, False)])

@@ -32,7 +32,7 @@ from toolhaft import (
     ToolError,
     user,
 )
-from toolhaft.features.signature import form_of
+from toolhaft.features.signature import manner_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 UUID_TEXT = "123e4567-e89b-42d3-a456-426614174000"
@@ -918,10 +918,10 @@ class Waits:
 
 
 def test_the_form_is_that_of_the_call() -> None:
-    assert form_of(Waits) == "plain"
-    assert form_of(Waits()) == "async"
-    assert form_of(functools.partial(Waits(), n=2)) == "async"
-    assert form_of(functools.partial(Waits)) == "plain"
+    assert manner_of(Waits) == "plain"
+    assert manner_of(Waits()) == "async"
+    assert manner_of(functools.partial(Waits(), n=2)) == "async"
+    assert manner_of(functools.partial(Waits)) == "plain"
 
 
 async def test_each_form_is_called_as_it_has_to_be(server: Server, client: OneTool) -> None:

@@ -55,7 +55,7 @@ class Callee:
         gate: Gate | None = None,
         place: Place | None = None,
     ) -> None:
-        if place is not None and not place.takes_coroutines and "async" in signature.form:
+        if place is not None and not place.takes_coroutines and "async" in signature.manner:
             raise TypeError(
                 f"{signature.what} is async, and run_on takes plain functions only; give it an "
                 "event loop, or make it a plain def"
@@ -77,7 +77,7 @@ class Callee:
             and timeout is None
             and gate is None
             and place is None
-            and signature.form in ("plain", "async")
+            and signature.manner in ("plain", "async")
         )
 
     def fill(self, exchange: Exchange, arguments: dict[str, Any]) -> Current:
@@ -109,7 +109,7 @@ class Callee:
             return self.elaborate(exchange, arguments, finish, failed)
         self.fill(exchange, arguments)
         work = partial(self.signature.function, **arguments)
-        is_async = self.signature.form == "async"
+        is_async = self.signature.manner == "async"
         return called(work, finish, failed, is_async=is_async, inline=self.inline)
 
     def elaborate(
@@ -123,7 +123,7 @@ class Callee:
         if exchange.place is not None:
             return run.on_the_loop(finish, failed)
         waits = self.timeout is not None or self.gate is not None or self.plan.is_async
-        if waits or "async" in self.signature.form:
+        if waits or "async" in self.signature.manner:
             return run.on_the_loop(finish, failed)
         # That a tool only computes says nothing of what it depends on.
         return Blocking(
@@ -209,7 +209,7 @@ class _Run:
                         asked = self._inquiries()
                         self._take_answers(self._exchange.ask_from_thread(asked) if asked else {})
                     for supply in self._callee.plan.supplies:
-                        if supply.form == "generator":
+                        if supply.manner == "generator":
                             self._made.append(stack.enter_context(self._manager(supply)))
                         else:
                             self._made.append(supply.function(**self._inputs(supply)))
@@ -234,7 +234,7 @@ class _Run:
     async def resolved(self, finish: Finish) -> Result:
         """The result, without the bounds and without what becomes of errors."""
         place, plan = self._exchange.place, self._callee.plan
-        is_plain = "async" not in self._callee.signature.form and not plan.is_async
+        is_plain = "async" not in self._callee.signature.manner and not plan.is_async
         if place is not None and place.takes_coroutines and not is_plain and not self._is_placed:
             # All of it runs there, its dependencies too.
             self._is_placed = True
@@ -263,23 +263,23 @@ class _Run:
             error = None  # as above
 
     async def _body(self, finish: Finish) -> Result:
-        form, function = self._callee.signature.form, self._callee.signature.function
-        if form == "async" and self._callee.signature.has_rounds:
+        manner, function = self._callee.signature.manner, self._callee.signature.function
+        if manner == "async" and self._callee.signature.has_rounds:
             return finish(await self._context.rounds.settled(self._once))
-        if form == "async":
+        if manner == "async":
             return finish(await function(**self._filled()))
-        if form == "async generator":
+        if manner == "async generator":
             return finish(await self._last_of(function(**self._filled())))
         work = partial(_finished, finish, self._call)
         return cast(Result, await self._on_thread(work, self._callee.inline))
 
     async def _take(self, supply: Supply, stack: AsyncExitStack) -> Any:
         inputs = self._inputs(supply)
-        if supply.form == "async":
+        if supply.manner == "async":
             return await supply.function(**inputs)
-        if supply.form == "async generator":
+        if supply.manner == "async generator":
             return await stack.enter_async_context(asynccontextmanager(supply.function)(**inputs))
-        if supply.form == "plain":
+        if supply.manner == "plain":
             return await self._on_thread(partial(supply.function, **inputs))
         return await self._enter(self._manager(supply), stack)
 
@@ -332,7 +332,7 @@ class _Run:
 
     def _once(self) -> Any:
         value = self._callee.signature.function(**self._filled())
-        return self._last_in(value) if self._callee.signature.form == "generator" else value
+        return self._last_in(value) if self._callee.signature.manner == "generator" else value
 
     # Parameters that the user fills
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from .calling import Callee, Failed, Finish
-from .signature import form_of
+from .signature import manner_of
 from .signs import Current, MakeContext, is_context
 
 # The way of a call through another server.
@@ -32,12 +32,12 @@ class Hook:
         context: MakeContext,
         inline: bool,
     ) -> None:
-        form = form_of(function)
-        if form not in ("plain", "async"):
+        manner = manner_of(function)
+        if manner not in ("plain", "async"):
             raise TypeError(f"{what} is a generator; let it return a value")
         self.what = what
         self._function = function
-        self._is_async = form == "async"
+        self._is_async = manner == "async"
         self._inline = inline
         self.context = context
         # Does it look at who calls?

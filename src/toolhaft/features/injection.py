@@ -12,14 +12,14 @@ from msgspec import Struct
 
 from .depends import Dependency
 from .parameters import Headed, Parameter, parameters_of
-from .signature import Form, Signature, form_of
+from .signature import Manner, Signature, manner_of
 
 
 class Supply(Struct):
     """One dependency: a function, and where its parameters come from."""
 
     function: Callable[..., Any]
-    form: Form
+    manner: Manner
     contexts: list[str]
     headers: list[Headed]
     # Its parameters by name: the tool's argument, or the number of the supply that fills it.
@@ -37,7 +37,7 @@ class Plan(Struct):
     @property
     def is_async(self) -> bool:
         """Does one of the supplies have to be awaited?"""
-        return any("async" in supply.form for supply in self.supplies)
+        return any("async" in supply.manner for supply in self.supplies)
 
 
 def plan_of(signature: Signature) -> Plan:
@@ -93,10 +93,10 @@ class _Planner:
                 )
         supplies = {name: self.place(each) for name, each in found.dependencies.items()}
         self._open.pop()
-        form = form_of(function)
+        manner = manner_of(function)
         contexts, headers = found.contexts, found.headers
         self.supplies.append(
-            Supply(function, form, contexts, headers, arguments, supplies, defaults)
+            Supply(function, manner, contexts, headers, arguments, supplies, defaults)
         )
         self._places[key] = len(self.supplies) - 1
         return self._places[key]

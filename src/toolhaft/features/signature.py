@@ -38,7 +38,7 @@ from .checking import Explicit, problems, unpacked
 from .parameters import Parameter, parameters_of
 from .signs import InputRequired
 
-Form: TypeAlias = Literal["plain", "async", "generator", "async generator"]
+Manner: TypeAlias = Literal["plain", "async", "generator", "async generator"]
 
 _NOTHING = Raw(b"{}")
 # So many are told of, at most.
@@ -62,7 +62,7 @@ class Signature:
     __slots__ = (
         "_accepted_schema", "_checked", "_decode", "_explicit", "_kinds", "_lacking", "_rest",
         "_schema", "_strict", "_unfinished", "_unread", "contexts", "dependencies",
-        "documentation", "form", "function", "has_rounds", "headers", "inquired", "is_returned",
+        "documentation", "function", "has_rounds", "headers", "inquired", "is_returned", "manner",
         "parameters", "returns", "what",
     )  # fmt: skip
 
@@ -89,8 +89,8 @@ class Signature:
         self.headers = found.headers
         self.inquired = found.inquired
         self.documentation = documentation(function, found.names, what)
-        self.form = form_of(function)
-        returns, self.is_returned = _value_of(found.returns, self.form)
+        self.manner = manner_of(function)
+        returns, self.is_returned = _value_of(found.returns, self.manner)
         # Does it handle rounds of questions itself?
         self.returns, self.has_rounds = _without_questions(returns)
         self._explicit = explicit
@@ -325,7 +325,7 @@ class Signature:
             put_defaults(arguments[name])
 
 
-def form_of(function: Callable[..., Any]) -> Form:
+def manner_of(function: Callable[..., Any]) -> Manner:
     """How a function gives its value."""
     target: Any = unwrapped(function)
     if isinstance(target, type):  # calling it makes an instance, whatever that can do
@@ -342,9 +342,9 @@ def form_of(function: Callable[..., Any]) -> Form:
     return "plain"
 
 
-def _value_of(annotation: Any, form: Form) -> tuple[Any, bool]:
+def _value_of(annotation: Any, manner: Manner) -> tuple[Any, bool]:
     """What a function promises to give, and whether a generator returns it instead of yielding."""
-    if "generator" not in form:
+    if "generator" not in manner:
         return annotation, False
     args: tuple[Any, ...] = getattr(annotation, "__args__", ())
     returns = args[2] if len(args) == 3 else None

@@ -109,7 +109,7 @@ class Tool:
         self.subject = Subject(name)
         # For the way that most calls take, which is short.
         self.is_simple = self.callee.is_simple and custom is None
-        self.is_async = signature.form == "async"
+        self.is_async = signature.manner == "async"
         self.contextual = bool(signature.contexts or signature.headers)
         output = None
         if promised is not None:
