@@ -88,3 +88,14 @@ def test_a_listener_with_nothing_to_serve_does_not_run() -> None:
 def test_a_server_is_not_run_as_nobody_meant_it(options: Any, words: str) -> None:
     with pytest.raises(TypeError, match=words):
         Server("s").run(**options)
+
+
+async def test_a_server_is_not_run_inside_of_a_loop() -> None:
+    words = r"one is running here already: call run\(\) outside of async functions"
+
+    with pytest.raises(RuntimeError, match=words):
+        Server("s").run()
+    with pytest.raises(RuntimeError, match=words):
+        Server("s").run(http="127.0.0.1:0")
+    with pytest.raises(RuntimeError, match=words):
+        Listener(0, {"/mcp": Server("s")}).run(workers=2)

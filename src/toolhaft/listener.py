@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Unpack
 
 from .addresses import address
-from .options import ASGI, HttpOptions, RunnerName, Terms, terms_of
+from .options import ASGI, HttpOptions, RunnerName, Terms, check_no_loop, terms_of
 from .protocol.handshake import SessionMode
 from .protocol.ports import Guard
 from .server import Server
@@ -100,6 +100,7 @@ class Listener:
             workers: how many processes serve. They share no memory, so sessions need a store that
                 they can share.
         """
+        check_no_loop()
         self._serving.run(workers)
 
     async def serve(self) -> None:

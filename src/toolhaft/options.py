@@ -1,6 +1,7 @@
 """Keywords that several functions take. `Server` and `Listener` say what they mean."""
 
 import os
+import sys
 from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, cast
@@ -171,6 +172,26 @@ def terms_of(what: str, options: HttpOptions, otherwise: Terms) -> Terms:
         if name not in known:
             raise TypeError(f"{what} knows no {name!r}; it takes {', '.join(known)}")
     return structs.replace(otherwise, **options)
+
+
+def check_no_loop() -> None:
+    """May a loop be begun here?
+
+    Raises:
+        RuntimeError: one runs already; the message says what to do.
+    """
+    asyncio = sys.modules.get("asyncio")  # which nobody needs to have loaded so far
+    if asyncio is None:
+        return
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(
+        "run() begins an event loop, and one is running here already: call run() outside of async "
+        "functions. Inside of one, `await Listener(...).serve()` serves over HTTP, `await "
+        "server.serve(reader, writer)` over streams, and server.attach() in the background"
+    )
 
 
 def check_listening(

@@ -31,6 +31,7 @@ from .options import (
     Terms,
     TrafficSetting,
     check_listening,
+    check_no_loop,
     terms_of,
     traffic_of,
 )
@@ -225,6 +226,7 @@ class Server(Registering):
             options: as in `Listener`.
         """
         check_listening(framing, http, path, workers, options)
+        check_no_loop()
         if http is None:
             with Undisturbed():
                 from .beginning import begin  # noqa: PLC0415

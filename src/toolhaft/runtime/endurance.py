@@ -26,7 +26,7 @@ def run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[Any]") -
                 raise
             tell(log.error, "a task of a tool raised %s; the server goes on", type(error).__name__)
         except RuntimeError:
-            if main.done():
+            if main.done() or loop.is_closed():
                 raise
             tell(log.error, "a tool has stopped the event loop; the server goes on")
         except Exception as error:  # out of a signal's handler, which may run anywhere
