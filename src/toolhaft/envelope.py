@@ -76,7 +76,15 @@ _BACKSLASH = 0x5C
 # How far a broken text is searched for its id, and how large an envelope may be.
 _SALVAGE = 65536
 _TOKEN = pattern(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]:"]', re.DOTALL)
-_ID_VALUE = pattern(rb'\s*(-?(?:0|[1-9][0-9]{0,4299})|"(?:[^"\\]|\\.)*+")\s*[,}]', re.DOTALL)
+_VALUE = rb'(-?(?:0|[1-9][0-9]{0,4299})|"(?:[^"\\]|\\.)*+")'
+_ID_VALUE = pattern(rb"\s*%b\s*[,}]" % _VALUE, re.DOTALL)
+
+# How a request ends whose writer adds the envelope behind the parameters. The two members side by
+# side stand nowhere else: in a string their quotes would be escaped.
+_JSONRPC = rb'"jsonrpc"\s*:\s*"2\.0"'
+_ID_LAST = pattern(rb'[,{]\s*%b\s*,\s*"id"\s*:\s*%b\s*\}\s*\Z' % (_JSONRPC, _VALUE), re.DOTALL)
+_ID_THEN = pattern(rb'[,{]\s*"id"\s*:\s*%b\s*,\s*%b\s*\}\s*\Z' % (_VALUE, _JSONRPC), re.DOTALL)
+_LAST = 1024
 
 Decoded: TypeAlias = Message | Fault
 
@@ -225,13 +233,18 @@ def _members(data: bytes) -> Iterator[tuple[bytes, int]]:
             key = text
 
 
-def salvage_id(data: bytes) -> Id | UnsetType:
-    """The id of a request whose text is broken or cut off, if it stands there beyond doubt."""
+def salvage_id(data: bytes, tail: bytes = b"") -> Id | UnsetType:
+    """The id of a request whose text is broken or cut off, if it stands there beyond doubt.
+
+    Args:
+        tail: how the request ends, if `data` is only how it begins.
+    """
     head = data[:_SALVAGE]
     starts = [start for key, start in _members(head) if _is_id(key)]
-    if len(starts) != 1:
-        return UNSET
-    value = _ID_VALUE.match(head, starts[0])
+    value = _ID_VALUE.match(head, starts[0]) if len(starts) == 1 else None
+    if not starts and (tail or len(data) > _SALVAGE) and head.lstrip().startswith(b"{"):
+        end = (tail or data)[-_LAST:]
+        value = _ID_LAST.search(end) or _ID_THEN.search(end)
     if value is None:
         return UNSET
     try:

@@ -213,6 +213,29 @@ def test_an_id_is_salvaged_only_beyond_doubt(data: bytes, id_: Any) -> None:
     assert salvage_id(data) == id_
 
 
+@pytest.mark.parametrize(
+    ("end", "id_"),
+    [
+        (b'"},"jsonrpc":"2.0","id":42}', 42),
+        (b'"}, "jsonrpc" : "2.0", "id" : "a,b" }\n', "a,b"),
+        (b'"},"id":-7,"jsonrpc":"2.0"}', -7),
+        (b'"},"id":42}', UNSET),
+        (b'"},"jsonrpc":"2.0","id":42}}', UNSET),
+        (b'"},"jsonrpc":"2.0","id":42', UNSET),
+        (b'"},"jsonrpc":"2.0","id":1.5}', UNSET),
+        (b'"},"jsonrpc":"2.0","id":null}', UNSET),
+        (b',\\"jsonrpc\\":\\"2.0\\",\\"id\\":5}', UNSET),
+    ],
+)
+def test_a_long_request_may_have_its_id_at_the_end(end: bytes, id_: Any) -> None:
+    head = b'{"method":"tools/call","params":{"x":"' + b"x" * 70_000
+
+    assert salvage_id(head + end) == id_
+    assert salvage_id(head[:65536], end) == id_
+    assert salvage_id(b"[" + head + end) is UNSET
+    assert salvage_id(b'{"id":1,' + head[1:] + end) == 1
+
+
 # And back
 
 

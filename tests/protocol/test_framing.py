@@ -204,6 +204,37 @@ def test_a_first_word_that_no_colon_follows_is_not_kept_for_ever(word: bytes) ->
     assert list(framer.frames)[1:] == [b"{}"]
 
 
+@pytest.mark.parametrize("size", [65536, 1000, 1_000_000])
+@pytest.mark.parametrize("length", [100_001, 165_536, 300_000])
+def test_what_follows_a_body_that_is_too_long_is_read(size: int, length: int) -> None:
+    body = b'{"head":' + b"x" * (length - 14) + b",tail}"
+    data = b"Content-Length: %d\r\n\r\n%bContent-Length: 2\r\n\r\n{}" % (length, body)
+    framer = Framer(100_000)
+
+    for start in range(0, len(data), size):
+        framer.feed(data[start : start + size])
+
+    too_long, then = framer.frames
+    assert then == b"{}"
+    assert isinstance(too_long, TooLong)
+    assert (too_long.head, too_long.tail) == (body[:65536], body[-1024:])
+
+
+@pytest.mark.parametrize("size", [65536, 1000, 1_000_000])
+@pytest.mark.parametrize("length", [100_001, 165_536, 300_000])
+def test_of_a_line_that_is_too_long_both_ends_are_kept(size: int, length: int) -> None:
+    line = b'{"head":' + b"x" * (length - 14) + b",tail}"
+    framer = Framer(100_000)
+
+    for start in range(0, length + 4, size):
+        framer.feed((line + b"\n{}\n")[start : start + size])
+
+    too_long, then = framer.frames
+    assert then == b"{}"
+    assert isinstance(too_long, TooLong)
+    assert (too_long.head, too_long.tail) == (line[:65536], line[-1024:])
+
+
 def test_a_line_that_is_too_long_among_headers_is_passed_over() -> None:
     framer = Framer(100)
 

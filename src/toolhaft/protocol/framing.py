@@ -23,17 +23,20 @@ _WORD = len(b"content-length  :")
 _BLANK = b" \t\r"
 _AROUND = _BLANK + b"\n"
 _NEWLINE = 0x0A
-# As much of a message that is skipped as is kept, to find its id in.
+# As much of a message that is skipped as is kept, to find its id in: how it begins and ends.
 _HEAD = 65536
+_TAIL = 1024
 
 
 class TooLong:
-    """Stands for a message over the limit, which was skipped; `head` is how it began."""
+    """Stands for a message over the limit, which was skipped."""
 
-    __slots__ = ("head",)
+    __slots__ = ("head", "tail")
 
-    def __init__(self, head: bytes) -> None:
+    def __init__(self, head: bytes, tail: bytes = b"") -> None:
+        # How it began, and how it ended.
         self.head = head
+        self.tail = tail
 
 
 Frame: TypeAlias = bytes | TooLong
@@ -46,7 +49,7 @@ class Framer:
 
     __slots__ = (
         "_buffer", "_framing", "_is_idle", "_length", "_limit", "_need", "_scanned", "_skipped",
-        "end", "frames",
+        "_tail", "end", "frames",
     )  # fmt: skip
 
     def __init__(self, limit: int, framing: FramingName = "auto") -> None:
@@ -62,6 +65,8 @@ class Framer:
         self._scanned = 0
         # The start of a message that is being skipped, or None.
         self._skipped: bytes | None = None
+        # The end of what was skipped so far.
+        self._tail = b""
         # What the header says that is being read, or None.
         self._length: int | None = None
         # How many bytes the body has whose header was read, or None.
@@ -143,24 +148,26 @@ class Framer:
         del buffer[: len(line) + 1]
         self._scanned = 0
         if self._skipped is not None:
-            return self._skipped_whole()
-        return line if len(line) <= self._limit else TooLong(line[:_HEAD])
+            return self._skipped_whole(line)
+        return line if len(line) <= self._limit else TooLong(line[:_HEAD], line[-_TAIL:])
 
     def _skip(self) -> None:
         if self._skipped is None:
             self._skipped = bytes(self._buffer[:_HEAD])
+        self._tail = _end_of(self._tail, self._buffer)
         self._buffer.clear()
         self._scanned = 0
 
-    def _skipped_whole(self) -> TooLong:
-        head, self._skipped = self._skipped or b"", None
-        return TooLong(head)
+    def _skipped_whole(self, rest: bytes) -> TooLong:
+        too_long = TooLong(self._skipped or b"", _end_of(self._tail, rest))
+        self._skipped, self._tail = None, b""
+        return too_long
 
     def _take_body(self, *, at_end: bool) -> Frame | None:
         if self._need is None and not self._read_header(at_end=at_end):
             return None
         need = self._need or 0
-        if need > self._limit:
+        if need > self._limit or self._skipped is not None:
             return self._skip_body(need)
         if len(self._buffer) < need:
             return None
@@ -187,10 +194,16 @@ class Framer:
             if len(self._buffer) < min(need, _HEAD):
                 return None
             self._skipped = bytes(self._buffer[:_HEAD])
-        gone = min(need, len(self._buffer))
-        del self._buffer[:gone]
-        self._scanned, self._need = 0, need - gone
+        gone = bytes(memoryview(self._buffer)[:need])
+        del self._buffer[: len(gone)]
+        self._scanned, self._need = 0, need - len(gone)
         if self._need:
+            self._tail = _end_of(self._tail, gone)
             return None
         self._need = None
-        return self._skipped_whole()
+        return self._skipped_whole(gone)
+
+
+def _end_of(before: bytes, after: bytes | bytearray) -> bytes:
+    """As much as is kept of the end of both."""
+    return (before + after[-_TAIL:])[-_TAIL:]

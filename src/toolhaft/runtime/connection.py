@@ -8,7 +8,9 @@ import threading
 from collections.abc import Awaitable
 from functools import partial
 
-from ..envelope import Outgoing, decode, failure, salvage_id, whole
+from msgspec import UnsetType
+
+from ..envelope import Id, Outgoing, decode, failure, salvage_id, whole
 from ..errors import InternalError, McpError, ParseError
 from ..protocol.calls import Answer, Batch, Cancel, Counter, Event, Notice, Reply
 from ..protocol.framing import Frame, TooLong
@@ -124,16 +126,14 @@ class Connection:
 
     def _broken(self, frame: Frame, error: Exception) -> Reply:
         """A bug of ours must not end the service: it is told, and the client gets an answer."""
-        data = frame if isinstance(frame, bytes) else frame.head
         told_to_client = InternalError(self._mask("a message", error))
-        reply = Reply(failure(salvage_id(data), told_to_client), told_to_client)
+        reply = Reply(failure(_id_in(frame), told_to_client), told_to_client)
         self.send(reply.frame)
         return reply
 
     def _too_long(self, frame: Frame) -> Reply:
-        head = frame.head if isinstance(frame, TooLong) else frame
         error = ParseError(f"message too long: at most {self._message_bytes} bytes are read")
-        return Reply(failure(salvage_id(head), error), error)
+        return Reply(failure(_id_in(frame), error), error)
 
     def _on(self, event: Event, line: Line) -> None:
         counted(event, self.driver.counter)
@@ -171,3 +171,9 @@ class Connection:
 
     def hang_up(self) -> None:
         """A pipe that is closed cannot be opened again, so it stays open."""
+
+
+def _id_in(frame: Frame) -> Id | UnsetType:
+    if isinstance(frame, TooLong):
+        return salvage_id(frame.head, frame.tail)
+    return salvage_id(frame)
