@@ -787,7 +787,7 @@ class Overheard:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._exchange, name)
 
-    def notify(self, method: str, params: Any) -> None:
+    def tell(self, method: str, params: Any) -> None:
         assert method == "notifications/progress"
         self._heard.append(params.progress)
 

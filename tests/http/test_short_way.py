@@ -904,3 +904,36 @@ async def test_a_session_that_has_ended_is_over_for_a_head_that_is_known() -> No
         assert line.wire.written.startswith(b"HTTP/1.1 404")
         line.close()
         other.close()
+
+
+async def test_requests_at_once_have_the_context_variables_of_their_own() -> None:
+    server = Server("demo")
+    name: ContextVar[str] = ContextVar("name", default="nobody")
+
+    def guard(headers: Mapping[str, str]) -> str:
+        name.set(headers["x-name"])
+        return "somebody"
+
+    @server.tool
+    async def who() -> str:
+        return name.get()
+
+    @server.tool
+    async def who_later() -> str:
+        await asyncio.sleep(0)
+        return name.get()
+
+    names = [f"user {number}" for number in range(8)]
+    async with served(server, guard=guard) as app:
+        lines = [Line(app) for _ in names]
+        for number, line in enumerate(lines):
+            data = call(1, "who" if number % 2 else "who_later")
+            named = f"\r\nX-Name: {names[number]}\r\nHost".encode()
+            line.protocol.data_received(data.replace(b"\r\nHost", named))
+        for line in lines:
+            await line.quiet()
+
+        said = [bodies(line.wire.written)[0]["result"]["content"][0]["text"] for line in lines]
+        assert said == names
+        for line in lines:
+            line.close()

@@ -94,6 +94,47 @@ def test_a_client_that_reads_nothing_and_leaves_does_not_keep_the_process(
     assert "Traceback" not in server.stderr
 
 
+CHATTY = """
+@server.tool
+async def reports(ctx: Context) -> None:
+    say("reports")
+    for number in itertools.count(1):
+        await ctx.progress(number)
+
+@server.tool
+async def logs(ctx: Context) -> None:
+    say("logs")
+    while True:
+        await ctx.log("error", "again")
+
+@server.tool
+def plain(ctx: Context) -> None:
+    say("plain")
+    for number in itertools.count(1):
+        ctx.sync.progress(number)
+"""
+
+
+@pytest.mark.parametrize("tool", ["reports", "logs", "plain"])
+@pytest.mark.parametrize("reads_on", [True, False])
+def test_a_tool_that_never_stops_reporting_does_not_keep_the_process(
+    serve: Serve, tool: str, reads_on: bool
+) -> None:
+    source = "import itertools\nfrom toolhaft import Context\n" + CHATTY
+    server = serve(source, opened=False, reading=reads_on)
+    message = tool_call(1, tool)
+    message["params"]["_meta"] = {"progressToken": 1}
+    server.send(*HANDSHAKE, message)
+    server.hears(tool)
+
+    if not reads_on:
+        server.close_output()
+    server.close_input()
+
+    assert server.ends(ENDS) == 0
+    assert "Traceback" not in server.stderr
+
+
 @BOTH_KINDS
 def test_a_client_that_leaves_and_reads_slowly_gets_every_answer(serve: Serve, tool: str) -> None:
     server = serve(BIG, opened=False, reading=False)

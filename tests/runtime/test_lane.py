@@ -3,6 +3,9 @@
 import gc
 import os
 import threading
+import time
+
+import pytest
 
 from toolhaft.runtime.lane import Lane
 
@@ -154,3 +157,90 @@ def test_threads_and_descriptors_go_with_the_lane() -> None:
 
     assert not any(thread.is_alive() for thread in mine)
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_work_that_is_given_up_and_does_not_end_costs_nobody_a_thread() -> None:
+    lane, gate = Lane(2), threading.Event()
+    begun, done = threading.Semaphore(0), threading.Event()
+
+    def hang() -> None:
+        begun.release()
+        gate.wait(PATIENCE)
+
+    jobs = [lane.submit(hang) for _ in range(2)]
+    for _ in jobs:
+        assert begun.acquire(timeout=PATIENCE)
+    lane.submit(done.set)
+    assert not done.wait(0.05)
+
+    jobs[0].give_up()
+
+    assert done.wait(PATIENCE)
+    gate.set()
+
+
+def test_a_thread_that_is_back_leaves_if_another_has_taken_its_place() -> None:
+    lane, gate = Lane(1), threading.Event()
+    begun, done = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        gate.wait(PATIENCE)
+
+    job = lane.submit(hang)
+    assert begun.wait(PATIENCE)
+    job.give_up()
+    lane.submit(done.set)
+    assert done.wait(PATIENCE)
+    assert lane._shared.threads == 2
+
+    gate.set()
+
+    deadline = time.monotonic() + PATIENCE
+    while lane._shared.threads > 1 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert (lane._shared.threads, lane._shared.most) == (1, 1)
+
+
+def test_there_is_an_end_to_threads_for_what_was_given_up(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lane, gate = Lane(2), threading.Event()
+    begun, done = threading.Semaphore(0), threading.Event()
+
+    def hang() -> None:
+        begun.release()
+        gate.wait(PATIENCE)
+
+    for _ in range(8):
+        job = lane.submit(hang)
+        assert begun.acquire(timeout=PATIENCE)
+        job.give_up()
+    lane.submit(done.set)
+
+    assert not done.wait(0.05)
+    assert lane._shared.threads == 8
+    assert "hold 8 threads: there is none left for others" in caplog.text
+    gate.set()
+    assert done.wait(PATIENCE)
+
+
+def test_work_that_is_given_up_before_it_begins_or_after_it_ended_changes_nothing() -> None:
+    lane, gate, begun = Lane(1), threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        gate.wait(PATIENCE)
+
+    lane.submit(hang)
+    assert begun.wait(PATIENCE)
+    done = threading.Event()
+    waits = lane.submit(done.set)
+    waits.give_up()
+    gate.set()
+    assert done.wait(PATIENCE)
+    while not waits.is_over:
+        time.sleep(0.001)
+    waits.give_up()
+
+    assert (lane._shared.threads, lane._shared.most) == (1, 1)

@@ -1,8 +1,10 @@
 """Coroutines that are begun at once, each in a task of its own."""
 
 import asyncio
+import contextlib
 import contextvars
 import gc
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
@@ -448,3 +450,54 @@ async def test_who_is_told_of_an_end_and_raises_does_not_end_the_pump() -> None:
 
     assert ended == ["a", "b", "c"]
     await pump.close(1)
+
+
+async def test_a_coroutine_that_has_to_wait_for_its_turn_sees_what_its_starter_saw(
+    running: Running,
+) -> None:
+    name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="nobody")
+
+    async def who() -> str:
+        return name.get()
+
+    def start_as(who_comes: str, key: str, coroutine: Coroutine[Any, Any, Any]) -> None:
+        context = contextvars.copy_context()
+        context.run(name.set, who_comes)
+        running.loop.call_soon(running.pump.start, key, coroutine, context=context)
+
+    await asyncio.sleep(0)  # the pump parks its first task
+    start_as("ann", "takes the task", give_later(1))
+    start_as("bob", "second", who())
+    start_as("cid", "third", who())
+    await running.over("takes the task", "second", "third")
+
+    assert (running.ended["second"], running.ended["third"]) == ("bob", "cid")
+
+
+async def test_what_a_coroutine_has_caught_is_not_kept_while_it_waits(running: Running) -> None:
+    class Large:
+        pass
+
+    kept: list[weakref.ref[Large]] = []
+    goes_on = asyncio.Event()
+
+    async def hold() -> None:
+        large = Large()
+        kept.append(weakref.ref(large))
+        await asyncio.sleep(PATIENCE)
+
+    async def catch() -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.001):
+                await hold()
+        await goes_on.wait()
+
+    await running.outside(("it", catch()))
+    while not kept:  # noqa: ASYNC110 - the coroutine brings it about
+        await asyncio.sleep(0)
+    await asyncio.sleep(0.05)
+    left = kept[0]()
+    goes_on.set()
+    await running.over("it")
+
+    assert left is None

@@ -977,6 +977,107 @@ def test_the_tool_that_holds_up_the_loop_is_named_and_no_other(
     assert "tools/call 'blocks' holds up" in server.stderr
 
 
+BLOCKING = """
+@server.tool
+async def one() -> str:
+    say("one now")
+    time.sleep(1)
+    return "one"
+
+@server.tool
+async def two() -> str:
+    say("two now")
+    time.sleep(1)
+    return "two"
+
+@server.tool(timeout=30)
+async def bounded() -> str:
+    await asyncio.sleep(0.05)
+    say("bounded now")
+    time.sleep(1)
+    return "bounded"
+
+@server.tool
+async def innocent() -> str:
+    return "done"
+
+left_behind = []
+
+@server.tool
+async def leaves_a_task() -> str:
+    async def block() -> None:
+        await asyncio.sleep(0.2)
+        say("left behind now")
+        time.sleep(1)
+
+    left_behind.append(asyncio.create_task(block()))
+    return "left"
+"""
+
+
+def test_a_tool_that_came_while_the_loop_was_held_up_is_named_if_it_does_so_too(
+    serve: Serve,
+) -> None:
+    server = serve(BLOCKING)
+    server.call(1, "one")
+    server.hears("one now")
+    server.call(2, "two")
+    server.hears("tools/call 'one' holds up")  # so the watch has read the second
+    server.hears("two now")
+    server.call(3, "innocent")
+
+    server.hears("tools/call 'two' holds up")
+
+
+def test_a_tool_with_a_time_limit_is_named_if_it_holds_up_the_loop(serve: Serve) -> None:
+    server = serve(BLOCKING)
+    server.send(tool_call(1, "bounded"), tool_call(2, "innocent"))
+    server.hears("bounded now")
+    server.call(3, "innocent")
+
+    server.hears("tools/call 'bounded' holds up")
+
+
+def test_nobody_is_named_for_a_task_that_was_left_behind(serve: Serve) -> None:
+    server = serve(BLOCKING)
+    server.call(1, "leaves_a_task")
+    server.answer(1)
+    server.call(2, "innocent")
+    server.answer(2)
+    server.hears("left behind now")
+    server.call(3, "innocent")
+
+    server.hears("code outside of any call holds up the event loop")
+
+
+def test_plain_functions_that_were_cancelled_and_do_not_end_harm_no_others(serve: Serve) -> None:
+    server = serve(
+        """
+        from toolhaft import Limits
+
+        server = Server("few threads", version="1", limits=Limits(threads=2))
+
+        @server.tool
+        def hang() -> None:
+            say("hangs")
+            time.sleep(600)
+
+        @server.tool
+        def add(a: int, b: int) -> int:
+            return a + b
+        """
+    )
+    server.send(tool_call(1, "hang"), tool_call(2, "hang"))
+    server.hears("hangs\nhangs\n")
+
+    for number in (1, 2):
+        notice = {"method": "notifications/cancelled", "params": {"requestId": number}}
+        server.send({"jsonrpc": "2.0", **notice})
+    server.call(3, "add", a=1, b=2)
+
+    assert server.answer(3)["result"]["structuredContent"] == {"result": 3}
+
+
 def test_a_tool_that_stops_the_loop_does_not_stop_the_server(served: Served) -> None:
     client = served(
         """

@@ -199,8 +199,9 @@ class Http:
                     return
                 if not begun.done():
                     begun.set_result(None)
-                async for data in self._messages(response, place):
-                    self._take(data)
+                async with aclosing(self._messages(response, place)) as messages:
+                    async for data in messages:
+                        self._take(data)
             if place.id is None:
                 return
             await asyncio.sleep(place.seconds)

@@ -1,9 +1,10 @@
 """What a function may do for the length of its call: report, log, ask, look at who calls."""
 
+import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from math import inf, isfinite
-from typing import Any, ParamSpec, TypeVar, Unpack, overload
+from typing import Any, Final, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec import UNSET, Struct
 
@@ -312,19 +313,21 @@ class Context(Current):
         token = exchange.meta.progress_token
         if not (isfinite(done) and (total is None or isfinite(total))):
             raise ValueError(f"progress must be finite, not {done} of {total}")
-        # "The progress value MUST increase with each notification."
-        if token is UNSET or done <= self._done:
+        if token is UNSET:
             return
-        self._done = done
-        exchange.notify(
-            "notifications/progress",
-            Progress(
-                progress_token=token,
-                progress=done,
-                total=UNSET if total is None else total,
-                message=UNSET if message is None else message,
-            ),
+        params = Progress(
+            progress_token=token,
+            progress=_number(done),
+            total=UNSET if total is None else _number(total),
+            message=UNSET if message is None else message,
         )
+        # "The progress value MUST increase with each notification", whichever thread is quicker.
+        with _RISING:
+            if done <= self._done:
+                return
+            self._done = done
+            exchange.tell("notifications/progress", params)
+        exchange.throttle()
 
     def send_log(self, level: LogLevel, data: Any, logger: str | None) -> None:
         """What both forms of `log` do."""
@@ -337,6 +340,15 @@ class Context(Current):
             "notifications/message",
             LogMessage(level=level, data=data, logger=UNSET if logger is None else logger),
         )
+
+
+# Several threads may report at once. Held for as long as it takes to write, never to wait.
+_RISING: Final = threading.Lock()
+
+
+def _number(value: float) -> float:
+    """As JSON has it: others that can be one are sent as texts or as true."""
+    return value if type(value) is int or type(value) is float else float(value)
 
 
 def _name(key: str | None) -> str:

@@ -204,6 +204,14 @@ class Exchange(Protocol):
         while the client does not read."""
         ...
 
+    def tell(self, method: str, params: Wire) -> None:
+        """The same, but nobody waits."""
+        ...
+
+    def throttle(self) -> None:
+        """For tool threads, after they have told something: wait while the client does not read."""
+        ...
+
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
         """Do something in a moment, and only once for a key. From any thread."""
         ...

@@ -77,13 +77,13 @@ class Driver:
         # Those on a thread, until the thread is done with them, whether they are wanted or not.
         self._blocking: set[Running] = set()
         # What has outlived its call, or may.
-        self._beside: set[asyncio.Task[Ended]] = set()
+        self._beside: dict[asyncio.Task[Ended], Running | None] = {}
         self._quiet: asyncio.Future[None] | None = None
         self.soon = Soon(self.loop)
         self.closing = asyncio.Event()
         self.post = Post(self.loop)
         # Whose code the loop's thread has begun last.
-        self.current: Call | None = None
+        self.current: Running | None = None
         self._pump: Pump[Running] = Pump(
             self.loop,
             ended=self._complete,
@@ -129,21 +129,25 @@ class Driver:
             return
         if isinstance(outcome, RESULT):
             self._complete(running, outcome)
-            return
-        is_here = get_ident() == self.thread
-        if isinstance(outcome, Blocking):
-            if running.place is None:
-                self._start_blocking(running, outcome)
-                return
-            outcome = running.settle(outcome)
-        if len(calls) > self._most_calls:
+        elif isinstance(outcome, Blocking) and running.place is None:
+            self._start_blocking(running, outcome)
+        else:
+            if kind is not _COROUTINE:  # plain work elsewhere, or what can be awaited like one
+                outcome = running.settle(outcome)
+            self._start_waiting(running, outcome)  # type: ignore[arg-type]
+
+    def _start_waiting(self, running: Running, outcome: Coroutine[Any, Any, Result]) -> None:
+        if len(self.calls) > self._most_calls:
             outcome.close()
             self._fail(running, InternalError(_TOO_MANY))
-        elif is_here:
-            self.current = running
-            self._pump.start(running, outcome)
+        elif get_ident() == self.thread:
+            self._start_here(running, outcome)
         else:
-            self.loop.call_soon_threadsafe(self._pump.start, running, outcome)
+            self.loop.call_soon_threadsafe(self._start_here, running, outcome)
+
+    def _start_here(self, running: Running, outcome: Coroutine[Any, Any, Result]) -> None:
+        self.current = running
+        self._pump.start(running, outcome)
 
     def _start_blocking(self, running: Running, outcome: Blocking) -> None:
         # Cancelled calls count no more, but those that still wait for a thread do.
@@ -158,10 +162,14 @@ class Driver:
             return
         self._blocking.add(running)
         try:
-            self._lane.submit(lambda: self._work_on_thread(running, outcome, enter))
+            job = self._lane.submit(lambda: self._work_on_thread(running, outcome, enter))
         except RuntimeError as error:  # no thread to be had
             self._blocking.discard(running)
             self._fail(running, error)
+        else:
+            running.job = job
+            if running.cancelled:  # meanwhile
+                job.give_up()
 
     def _work_on_thread(
         self, running: Running, outcome: Blocking, enter: Callable[..., Any]
@@ -202,8 +210,8 @@ class Driver:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
                 self.loop.call_soon_threadsafe(done.set_result, ended)
 
-        self._lane.submit(work)
-        if await end_of(done):
+        job = self._lane.submit(work)
+        if await end_of(done, job.give_up):
             raise asyncio.CancelledError
         return done.result().value()
 
@@ -238,11 +246,13 @@ class Driver:
         """A client has answered a question of ours. From any thread. Was it asked here?"""
         return self.post.settle(session, answer)
 
-    def spawn(self, outcome: Coroutine[Any, Any, Any]) -> "asyncio.Task[Ended]":
+    def spawn(
+        self, outcome: Coroutine[Any, Any, Any], call: Running | None = None
+    ) -> "asyncio.Task[Ended]":
         """Run something beside its call, which it may outlive."""
         task = self.loop.create_task(guarded(outcome))
-        self._beside.add(task)
-        task.add_done_callback(self._beside.discard)
+        self._beside[task] = call
+        task.add_done_callback(self._beside.pop)
         return task
 
     def _complete(self, running: Running, result: Result) -> None:
@@ -311,9 +321,16 @@ class Driver:
     def culprit(self) -> Call | None:
         """Whose code the loop's thread runs: who is to blame if it is held up. From any thread."""
         task = asyncio.current_task(self.loop)
-        calls = list(self.calls.values())
-        waited = (call for call in calls if call.task is not None and call.task is task)
-        return next(waited, self.current)
+        if task is not None:
+            if (call := self._beside.get(task)) is not None:
+                return call
+            for call in list(self.calls.values()):
+                if call.task is task:
+                    return call
+        # One that has not waited so far; else it is a task that some call has left behind.
+        call = self.current
+        is_begun = call is not None and call.task is None and (call.cancelled or not call.over)
+        return call if is_begun else None
 
     def _begins(self, running: Running) -> None:
         self.current = running
@@ -344,6 +361,8 @@ class Driver:
         self._stop(running)
 
     def _stop(self, running: Running) -> None:
+        if running.job is not None:
+            running.job.give_up()
         for waits in (running.task, running.asking):
             if waits is None:
                 continue

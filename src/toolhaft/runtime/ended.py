@@ -1,7 +1,7 @@
 """How work ended that somebody else waits for."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 
@@ -29,12 +29,20 @@ async def guarded(outcome: Coroutine[Any, Any, Any]) -> Ended:
         return Ended(error=error)
 
 
-async def end_of(future: "asyncio.Future[Any]") -> bool:
-    """Wait until it is done, whatever comes. Was there something to interrupt us?"""
-    interrupted = False
+async def end_of(
+    future: "asyncio.Future[Any]", interrupted: Callable[[], None] | None = None
+) -> bool:
+    """Wait until it is done, whatever comes. Was there something to interrupt us?
+
+    Args:
+        interrupted: is called when something does.
+    """
+    was_interrupted = False
     while not future.done():
         try:
             await asyncio.shield(future)
         except asyncio.CancelledError:
-            interrupted = True
-    return interrupted
+            was_interrupted = True
+            if interrupted is not None:
+                interrupted()
+    return was_interrupted

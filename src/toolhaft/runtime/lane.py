@@ -6,10 +6,35 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 from .telling import tell
 
 Work = Callable[[], None]
+
+# So many times as many threads as are allowed there may be, with those that are given up.
+_MOST_TIMES: Final = 4
+
+
+class Job:
+    """Work that was submitted."""
+
+    __slots__ = ("_shared", "has_begun", "is_over", "work")
+
+    def __init__(self, work: Work, shared: "_Shared") -> None:
+        # Until it begins: it may know whoever keeps this.
+        self.work: Work | None = work
+        self._shared = shared
+        self.has_begun = False
+        self.is_over = False
+
+    def give_up(self) -> None:
+        """Nobody waits for it any more. If it has begun and does not end, another thread takes the
+        place of the one that it holds."""
+        if self.has_begun and not self.is_over:
+            self._shared.lose(self)
+            if self.is_over:  # meanwhile
+                self._shared.regain(self)
 
 
 class Lane:
@@ -22,7 +47,7 @@ class Lane:
         self._begin()
 
     def _begin(self) -> None:
-        self._shared = _Shared()
+        self._shared = _Shared(self._size)
         self._end = weakref.finalize(self, self._shared.end)
         self._end.atexit = False
 
@@ -33,7 +58,7 @@ class Lane:
         self._shared.close()
         self._begin()
 
-    def submit(self, work: Work) -> None:
+    def submit(self, work: Work) -> Job:
         """Run it soon, on whichever thread is free.
 
         Raises:
@@ -41,13 +66,15 @@ class Lane:
         """
         shared = self._shared
         pipe = shared.pipe if shared.pipe is not None else shared.open()
-        shared.work.append(work)
-        if not shared.take_token() and shared.threads < self._size and shared.start():
-            return
+        job = Job(work, shared)
+        shared.work.append(job)
+        if not shared.take_token() and shared.threads < shared.most and shared.start():
+            return job
         try:  # noqa: SIM105 - a context manager costs as much as the rest of this
             os.write(pipe[1], b"-")
         except BlockingIOError:  # enough bytes are in there to wake everybody
             pass
+        return job
 
 
 class _Shared:
@@ -57,9 +84,13 @@ class _Shared:
     the very moment the thread wakes up, so that it can run at once instead of waiting once more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
+        self._size = size
+        # How many threads there are, and may be: with one more for each that was given up.
         self.threads = 0
-        self.work: deque[Work] = deque()
+        self.most = size
+        self._lost: set[Job] = set()
+        self.work: deque[Job] = deque()
         # A token for each thread that waits. Tokens and work are taken without a lock; should a
         # token ever be stale, all threads were busy, and there are as many as there may be.
         self._idle: deque[None] = deque()
@@ -82,6 +113,26 @@ class _Shared:
                 raise
             return False
         return True
+
+    def lose(self, job: Job) -> None:
+        """A thread is held by work that nobody waits for."""
+        with self._lock:
+            self._lost.add(job)
+            are_all_lost = len(self._lost) == self._size * _MOST_TIMES
+            self._count_lost()
+        if are_all_lost:
+            _warn(self.most)
+        if self.work and self.threads < self.most:
+            self.start()
+
+    def regain(self, job: Job) -> None:
+        """The work has come to its end."""
+        with self._lock:
+            self._lost.discard(job)
+            self._count_lost()
+
+    def _count_lost(self) -> None:
+        self.most = min(self._size + len(self._lost), self._size * _MOST_TIMES)
 
     def open(self) -> tuple[int, int]:
         """The pipe."""
@@ -126,27 +177,52 @@ class _Shared:
                 os.read(wake_up, 1)
                 continue
             try:
-                work = self.work.popleft()
+                job = self.work.popleft()
             except IndexError:  # another thread was quicker
                 continue
+            job.has_begun = True
+            work, job.work = job.work, None
             try:
-                work()
+                if work is not None:
+                    work()
             except Exception as error:
                 _log(error)
-            del work  # and all that it holds, before the next is waited for
-        self._leave()
-
-    def _leave(self) -> None:
+            job.is_over = True
+            if job in self._lost:
+                self.regain(job)
+            del work, job  # and all that they hold, before the next is waited for
+            if self.threads > self.most and self._is_one_too_many():
+                return
         with self._lock:
             self.threads -= 1
             if not self.threads and self.pipe is not None:
                 self._close(self.pipe)
+
+    def _is_one_too_many(self) -> bool:
+        """Leave, if somebody has come for a thread that is back now."""
+        with self._lock:
+            if self.threads <= self.most:
+                return False
+            self.threads -= 1
+            return True
 
     def _close(self, pipe: tuple[int, int]) -> None:
         for descriptor in pipe:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
         self.pipe = None
+
+
+def _warn(threads: int) -> None:
+    from logging import getLogger  # noqa: PLC0415
+
+    tell(
+        getLogger(__name__).warning,
+        "plain functions that were cancelled or took too long, and do not end, hold %s threads: "
+        "there is none left for others. Let them look at `ctx.cancelled`, or bound what they wait "
+        "for",
+        threads,
+    )
 
 
 def _log(error: Exception) -> None:

@@ -7,7 +7,7 @@ parked task was not used up and serves the next one. If it has to wait, the park
 and a fresh one is parked.
 
 Each coroutine has a context of its own, so that what a call sets in a context variable is seen by
-the rest of this call and by no other.
+the rest of this call and by no other. It begins with what whoever started it sees.
 
 Nobody calls `send` of a coroutine: it would raise `StopIteration` with the result, which costs more
 than the rest of the way. A runner, which is a generator, waits for one coroutine after the other by
@@ -87,7 +87,7 @@ class Pump(Generic[K]):
         # Is told of those that could not begin where they came.
         self._begins = begins
         self._context = copy_context()
-        self._staged: deque[tuple[K, _Coroutine]] = deque()
+        self._staged: deque[tuple[K, _Coroutine, Callable[..., Any]]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         # The task that is parked, or is about to be.
         self._keeper: asyncio.Task[None] | None = None
@@ -115,7 +115,7 @@ class Pump(Generic[K]):
         # Who comes meanwhile, out of this very coroutine, has to wait: its task is taken.
         self._parked = None
         try:
-            waiting = self._begin(key, coroutine)
+            waiting = self._begin(key, coroutine, copy_context().run)
             if waiting is None:
                 self._parked = task
             else:
@@ -128,9 +128,8 @@ class Pump(Generic[K]):
         finally:
             _leave_task(self._loop, task)
 
-    def _begin(self, key: K, coroutine: _Coroutine) -> _Waiting | None:
+    def _begin(self, key: K, coroutine: _Coroutine, enter: Callable[..., Any]) -> _Waiting | None:
         """The first step of a coroutine, and the last if nothing is given back."""
-        enter = copy_context().run
         try:
             waiting = enter(self._send, (key, coroutine))
         except StopIteration:  # of the runner, since the coroutine has failed
@@ -172,7 +171,7 @@ class Pump(Generic[K]):
             coroutine.close()
             self._failed(key, asyncio.CancelledError())
             return
-        self._staged.append((key, coroutine))
+        self._staged.append((key, coroutine, copy_context().run))
         if self._keeper is None:
             self._make_task()
         self._wake_up()
@@ -186,7 +185,7 @@ class Pump(Generic[K]):
     def cancel(self) -> None:
         """Cancel whatever still runs; nothing is begun any more."""
         self._closed = True
-        for _, coroutine in self._staged:
+        for _, coroutine, _ in self._staged:
             coroutine.close()
         self._staged.clear()
         for task in self._tasks:
@@ -255,10 +254,10 @@ class Pump(Generic[K]):
         task = asyncio.current_task()
         assert task is not None
         while self._staged:
-            key, coroutine = self._staged.popleft()
+            key, coroutine, enter = self._staged.popleft()
             if self._begins is not None:
                 self._begins(key)
-            waiting = self._begin(key, coroutine)
+            waiting = self._begin(key, coroutine, enter)
             if waiting is not None:
                 self._waits(key, task)
                 return waiting
@@ -276,7 +275,7 @@ class Pump(Generic[K]):
             except BaseException as thrown:
                 error = thrown
             try:
-                step = (runner.send, value) if error is None else (runner.throw, error)
-                waiting = enter(*step)
+                # No tuple of the two: it would keep what was caught, until the next step.
+                waiting = enter(runner.send, value) if error is None else enter(runner.throw, error)
             except StopIteration:  # the coroutine has failed, which was told
                 return

@@ -30,8 +30,9 @@ class Reply(Struct, eq=False):
 
     _loop: asyncio.AbstractEventLoop
     _thread: int
-    # How much may wait to be written before those who send have to wait, and does it?
+    # How much may wait to be written before those who send have to wait.
     _high: int
+    # Does it, for a client that is there? Set by whoever counts, while the count is held.
     is_full: bool = False
     frames: list[bytes] = []  # each has its own: msgspec sees to that
     # The answer, once the call is over; None if there is none.
@@ -66,16 +67,10 @@ class Reply(Struct, eq=False):
             self._loop.call_soon_threadsafe(self._loop.call_later, _A_MOMENT, self._look)
         if not self.lost:
             self.frames.append(frame)
-            _COUNTING.acquire()  # what `with` does, at half the cost
-            try:
+            with _COUNTING:
                 self._size = size = self._size + len(frame)
-                if size > self._high:
-                    self.is_full = not self.gone
-                    # In this order: either we see that it is over, or `rest` sees that it is full.
-                    if self.over:
-                        self.is_full = False  # nobody takes what comes after the answer
-            finally:
-                _COUNTING.release()
+                if size > self._high:  # nobody takes what comes after the answer
+                    self.is_full = not (self.gone or self.over)
             if self._waiter is not None or get_ident() != self._thread:
                 self._wake()
 
@@ -85,9 +80,10 @@ class Reply(Struct, eq=False):
 
     def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
         """The end of the call."""
-        self.final = whole(frame) if isinstance(frame, tuple) else frame
         if error is not None:
             self.error = error
+        # Last: who finds it finds the rest as well.
+        self.final = whole(frame) if isinstance(frame, tuple) else frame
         self.over = True
         if self._waiter is not None or get_ident() != self._thread:
             self._wake()
@@ -148,7 +144,7 @@ class Reply(Struct, eq=False):
 
     def rest(self) -> list[bytes]:
         """The messages of a call that is over, and its answer: there will be no more."""
-        if self.is_full or self._room is not None or self._roomy is not None:
+        if self._size > self._high or self._room is not None or self._roomy is not None:
             self._let_go()
         # What a thread sends that is late goes to a list that nobody reads.
         frames, self.frames = self.frames, []

@@ -5,7 +5,7 @@ wants it to; from there it comes back to the driver's loop for whatever has to w
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable
 from concurrent.futures import CancelledError
 from threading import get_ident
 from typing import Any, Final, Protocol
@@ -18,9 +18,25 @@ from ..protocol.questions import Questions
 from ..types.wire import Wire
 from .asking import Asking, AskingDriver
 from .ended import Ended, end_of
+from .lane import Job
 from .line import Line
 
 RESULT: Final = (Wire, bytes)
+
+
+class _Turn:
+    """Lets the loop have a turn."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+# A coroutine that only reports never waits while its client reads. So that others are served, and
+# it can be cancelled, it does now and then.
+_TURN: Final = _Turn()
+_IN_A_ROW: Final = 32
 
 
 class Driving(AskingDriver, Protocol):
@@ -42,7 +58,9 @@ class Driving(AskingDriver, Protocol):
         """The outcome of something that runs on the loop, for a thread that waits for it."""
         ...
 
-    def spawn(self, outcome: Coroutine[Any, Any, Any], /) -> "asyncio.Task[Ended]":
+    def spawn(
+        self, outcome: Coroutine[Any, Any, Any], call: "Running | None", /
+    ) -> "asyncio.Task[Ended]":
         """Run something beside its call, which it may outlive."""
         ...
 
@@ -60,8 +78,12 @@ class Running(Call, eq=False, kw_only=True):
     key: Hashable = None
     # Only a coroutine that had to wait has one.
     task: "asyncio.Task[None] | None" = None
+    # Only a plain function has one.
+    job: Job | None = None
     # Only a call that asks its client has one.
     asking: Asking | None = None
+    # How many times it could have waited for its client, and did not have to.
+    unheld: int = 0
 
     @property
     def _driver(self) -> "Driving":
@@ -71,16 +93,26 @@ class Running(Call, eq=False, kw_only=True):
     def notify(self, method: str, params: Wire) -> None:
         """Send a notification that belongs to this call. From any thread; only one of a tool waits,
         while the client does not read."""
+        self.tell(method, params)
+        self.throttle()
+
+    def tell(self, method: str, params: Wire) -> None:
+        """The same, but nobody waits."""
         # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
         # progress: it "MUST stop after completion".
         line, driver = self.line, self.driver
         if self.over or line is None or driver is None:
             return
-        is_here = get_ident() == driver.thread
-        if not is_here and self.place is not None and line.is_full:
+        if self.place is not None and line.is_full and get_ident() != driver.thread:
             return  # the program must not wait for a client that does not read
         line.send(notice(method, params, self.caller.revision))
-        if not is_here and self.place is None:
+
+    def throttle(self) -> None:
+        """For tool threads, after they have told something: wait while the client does not read."""
+        line, driver = self.line, self.driver
+        if self.over or line is None or driver is None or self.place is not None:
+            return
+        if get_ident() != driver.thread:
             line.throttle()
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
@@ -92,9 +124,14 @@ class Running(Call, eq=False, kw_only=True):
         line = self.line
         if line is None:  # the call has failed, and something that it began goes on
             return READY
+        waits = line.drained()
         if self.place is not None and not self._driver.is_here:
-            return self._hop(line.drained())
-        return line.drained()
+            return waits if waits is READY else self._hop(waits)
+        if waits is READY:
+            self.unheld += 1
+            if self.unheld % _IN_A_ROW == 0:
+                return _TURN
+        return waits
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
         """Put questions to the client, all at once, and wait for the answers."""
@@ -185,8 +222,9 @@ class Running(Call, eq=False, kw_only=True):
 
     def hang_up(self) -> None:
         """End the connection on which the answer is awaited, not the call."""
-        if self.line is not None and not self.over:
-            self.line.hang_up()
+        line = self.line
+        if line is not None and not self.over:
+            line.hang_up()
 
     async def closing(self) -> None:
         """Wait until the service is about to end."""
@@ -220,7 +258,7 @@ class Running(Call, eq=False, kw_only=True):
         self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
     ) -> Result:
         """Wait for an outcome, but not for ever."""
-        task = self._driver.spawn(outcome)
+        task = self._driver.spawn(outcome, self)
         try:
             await _own_time(task, seconds, lambda: self.asking)
         except asyncio.CancelledError:

@@ -61,10 +61,7 @@ class Output:
     def send(self, frame: bytes) -> None:
         """Send a frame, now or as soon as the client reads."""
         if self.left is None and not self._corked:
-            # What `with` does, at half the cost; nearly every answer comes this way.
-            lock = self._lock
-            lock.acquire()
-            try:
+            with self._lock:
                 if self.left is None and not self._frames:  # nothing to go before it
                     end = self._framer.end
                     if end is not None and len(frame) <= LONG:
@@ -72,8 +69,6 @@ class Output:
                     else:  # not copied for a few bytes
                         self._write_pieces(self._framer.around((frame,)))
                     return
-            finally:
-                lock.release()
         self._frames.append(frame)
         self._held += len(frame)
         if self.left is None and (not self._corked or self._held > _GATHERED):
@@ -84,14 +79,10 @@ class Output:
     def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
         """The same for a frame in pieces, which are put together only if they have to wait."""
         if self.left is None and not self._corked:
-            lock = self._lock
-            lock.acquire()
-            try:
+            with self._lock:
                 if self.left is None and not self._frames:
                     self._write_pieces(self._framer.around(pieces))
                     return
-            finally:
-                lock.release()
         self.send(b"".join(pieces))
 
     def go_on(self, left: bytes) -> None:
@@ -140,6 +131,11 @@ class Output:
                 self._roomy.set()
 
     @property
+    def waiting(self) -> int:
+        """How many bytes the client has yet to take, about."""
+        return self._held + (0 if self.left is None else len(self.left))
+
+    @property
     def empty(self) -> bool:
         """Has the client taken everything?"""
         return self.left is None and not self._frames
@@ -179,7 +175,8 @@ class Output:
             sent = 0
         except OSError:
             # Nobody reads any more. The end of input, which follows, is the end of us.
-            sent = len(data)
+            self.left = None
+            return
         self.taken += sent
         if sent != len(data):
             self._keep(memoryview(data)[sent:])
@@ -195,7 +192,7 @@ class Output:
         except BlockingIOError:
             sent = 0
         except OSError:  # as above
-            sent = size
+            return
         self.taken += sent
         if sent < size:
             self._keep(memoryview(b"".join(pieces))[sent:])
@@ -275,6 +272,11 @@ class Input:
             ears.listen(self.descriptor, self.read, self._hung_up)
 
     @property
+    def is_behind(self) -> bool:
+        """Has something been read that is not served yet?"""
+        return bool(self._framer.frames)
+
+    @property
     def waiting(self) -> bool:
         """Is there something that somebody should take up by now?"""
         if self.serving:
@@ -288,10 +290,7 @@ class Input:
     def read(self) -> None:
         """Take in what is there, and act on it."""
         line = b""
-        # As in `send`: what `with` does, at half the cost.
-        turn = self._turn
-        turn.acquire()
-        try:
+        with self._turn:
             if self.at_end:
                 return
             chunk, read = self._chunk, self._read
@@ -308,8 +307,6 @@ class Input:
                 self._framer.feed(data)
                 if not data:
                     self.at_end = True
-        finally:
-            turn.release()
         if line:  # as `serve` does with each
             self.serving = True
             self.turns += 1

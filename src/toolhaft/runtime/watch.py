@@ -44,8 +44,10 @@ class Watch:
         self._loop = asyncio.get_running_loop()
         self._parent = os.getppid()
         self._deadline: float | None = None
-        # What the client had taken when we last looked.
+        # What the client had taken when we last looked, and will have when it has all that it was
+        # owed at the end. What a call sends after that moves no deadline: it might go on for ever.
         self._taken = 0
+        self._owed = 0
         self._dismissed = threading.Event()
         self._blamed: set[str] = set()
 
@@ -56,6 +58,8 @@ class Watch:
     def expect_end(self) -> None:
         """The process has to be gone soon."""
         if self._deadline is None:
+            self._taken = self._output.taken
+            self._owed = self._taken + self._output.waiting
             self._deadline = time.monotonic() + self._seconds_to_end
 
     def seconds_left(self) -> float:
@@ -83,10 +87,13 @@ class Watch:
     def _look_at_the_clock(self) -> None:
         if self._input.at_end:
             self.expect_end()
-        if self._deadline is not None and self._output.taken != self._taken:
-            # The client still reads what it has asked for.
-            self._taken = self._output.taken
-            self._deadline = time.monotonic() + self._seconds_to_end
+        taken = self._output.taken
+        if self._deadline is not None and taken != self._taken:
+            if self._input.is_behind:
+                self._owed = taken + self._output.waiting
+            if self._taken < self._owed:  # the client still reads what it has asked for
+                self._deadline = time.monotonic() + self._seconds_to_end
+            self._taken = taken
         if self._deadline is not None and time.monotonic() > self._deadline:
             os._exit(0)
 
@@ -103,7 +110,9 @@ class Watch:
         while not back.is_set():
             self._look_at_the_clock()
             self._output.push()
-            if self._input.at_end or self._output.is_full:
+            if self._input.is_behind and not self._output.is_full:
+                self._input.serve()
+            elif self._input.at_end or self._output.is_full:
                 back.wait(_POLL)
             elif poll.poll(_POLL * 1000):
                 self._input.read()
