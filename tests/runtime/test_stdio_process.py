@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -1024,6 +1025,7 @@ def test_a_tool_that_came_while_the_loop_was_held_up_is_named_if_it_does_so_too(
     server.call(2, "two")
     server.hears("tools/call 'one' holds up")  # so the watch has read the second
     server.hears("two now")
+    time.sleep(0.1)  # until the watch has left the reading to the loop again
     server.call(3, "innocent")
 
     server.hears("tools/call 'two' holds up")
