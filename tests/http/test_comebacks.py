@@ -25,6 +25,7 @@ from tests.http.asgi import (
 
 from toolhaft import Context, Limits, McpError, Server, testing
 from toolhaft.runtime.memory import MemoryStore
+from toolhaft.runtime.streams import Stream
 
 LONG = "x" * 2000
 
@@ -298,7 +299,7 @@ async def test_a_connection_that_cannot_be_written_to_frees_the_thread_of_its_ca
     wire.is_cut = False
 
     assert (await client.tool("quick")).text == "quick"
-    assert talk.over
+    await until(lambda: talk.over)
 
 
 async def test_a_call_of_a_session_goes_on_when_its_connection_cannot_be_written_to() -> None:
@@ -365,7 +366,7 @@ async def test_a_host_that_cancels_a_request_frees_the_thread_of_its_call(
         await call.ended()
 
     assert (await client.tool("quick")).text == "quick"
-    assert talk.over
+    await until(lambda: talk.over)
 
 
 # Clients that are back, and do not read
@@ -910,3 +911,81 @@ async def test_there_is_room_for_a_uri_again_when_another_is_not_followed() -> N
         await follow(client, "a://1")
 
         assert client.wire.received[-1]["result"] == {}
+
+
+# Sessions that are in use for longer than they may be idle
+
+
+async def test_a_session_lives_on_after_a_call_that_took_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, server = Clock(monkeypatch), new_server(session_seconds=10)
+    held, client = Held(server), await shaken(server.asgi())
+    call = client.start_tool("held")
+    await held.has_begun()
+    await clock.put_forward(20)
+    held.go.set()
+    await call.answer()
+    await forgotten(server)
+
+    assert (await client.ask("ping")).status == 200
+
+
+async def test_a_session_lives_on_after_its_client_has_listened_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, server = Clock(monkeypatch), new_server(session_seconds=10)
+    client = await shaken(server.asgi())
+    stream = client.listen()
+    await stream.begun()
+    await clock.put_forward(20)
+    stream.disconnect()
+    await stream.ended()
+    await forgotten(server)
+    alive = (await client.ask("ping")).status
+    await clock.put_forward(11)
+    await forgotten(server)
+
+    assert (alive, (await client.ask("ping")).status) == (200, 404)
+
+
+async def forgotten(server: Server) -> None:
+    """The store has another clock, which cannot be put forward."""
+    store: Any = server.store
+    for key in list(store._entries):
+        await store.delete(key)
+
+
+class Slow:
+    """A response that begins when the test says so."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.text = b""
+
+    async def begin(self) -> None:
+        await self.go.wait()
+
+    async def write(self, text: bytes, *, last: bool = False) -> None:
+        self.text += text
+
+
+@pytest.mark.parametrize("missed", [0, 1])
+async def test_a_call_that_ends_while_its_stream_is_told_again_ends_that_stream(
+    missed: int,
+) -> None:
+    stream, response = Stream(), Slow()
+    stream.keep(MemoryStore(), "session", 7, seconds=60)
+    await stream.send([b"heard"])
+    await stream.send([b"missed"] * missed)
+    there: Any = response
+    resuming = asyncio.ensure_future(stream.resume(there, 1))
+    await turns()
+    await stream.send([b"the answer"], last=True)
+    response.go.set()
+    released = await resuming
+
+    assert released is not None
+    assert released.done()
+    assert response.text.count(b"missed") == missed
+    assert response.text.count(b"the answer") == 1

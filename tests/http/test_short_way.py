@@ -392,7 +392,6 @@ async def test_a_call_that_waits_goes_on_by_the_long_way(tool: str) -> None:
     [
         {"Expect": "100-continue"},
         {"Connection": "close"},
-        {"Connection": "Upgrade", "Upgrade": "websocket"},
         {"Origin": "http://localhost"},
         {"Host": "evil.example"},
         {"Content-Type": "text/plain"},
@@ -937,3 +936,121 @@ async def test_requests_at_once_have_the_context_variables_of_their_own() -> Non
         assert said == names
         for line in lines:
             line.close()
+
+
+UPGRADE = (
+    b"\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAA\r\nHost"
+)
+
+
+@pytest.mark.parametrize("short", [True, False])
+@pytest.mark.parametrize("size", [1, 7, 100, 100_000])
+async def test_a_request_for_another_protocol_is_served_as_if_it_had_said_nothing_of_it(
+    short: bool, size: int
+) -> None:
+    asks = call(2, "add", a=1, b=2).replace(b"\r\nHost", UPGRADE)
+    data = call(1, "add", a=1, b=1) + asks + asks.replace(b'"id": 2', b'"id": 3') + listing(4)
+    async with served() as app:
+        line = Line(app, short=short)
+        for start in range(0, len(data), size):
+            await line.hear(data[start : start + size])
+        await line.quiet()
+
+        answers = bodies(line.wire.written)
+        assert [each["id"] for each in answers] == [1, 2, 3, 4]
+        sums = [each["result"].get("structuredContent") for each in answers]
+        assert sums == [2, 3, 3, None]
+        line.close()
+
+
+async def test_a_tunnel_is_refused() -> None:
+    async with served() as app:
+        line = Line(app)
+        await line.hear(
+            b"CONNECT a.example:80 HTTP/1.1\r\nHost: a.example\r\n\r\n" + call(1, "add")
+        )
+
+        assert line.wire.written.startswith(b"HTTP/1.1 400 ")
+        assert line.wire.closing
+        line.close()
+
+
+async def test_nothing_more_is_read_while_requests_wait_for_their_turn() -> None:
+    async with served() as app:
+        line = Line(app)
+        await line.hear(call(1, "wait") + call(2, "wait") + call(3, "wait"))
+        states = [line.wire.reading]
+        while len(bodies(line.wire.written)) < 3:
+            await asyncio.sleep(0)
+            states.append(line.wire.reading or not line.protocol.pipeline)
+        await line.quiet()
+
+        assert states[0] is False
+        assert line.wire.reading
+        line.close()
+
+
+async def test_a_client_that_sends_requests_and_requests_is_not_served() -> None:
+    async with served() as app:
+        line = Line(app)
+        await line.hear(call(1, "wait") + b"GET /h HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000)
+
+        assert line.wire.closing
+        line.close()
+        await line.quiet()
+
+
+@pytest.mark.parametrize("start", [b"0\r\nX-T: ", b"5;x="])
+async def test_what_is_around_a_body_in_parts_is_bounded(start: bytes) -> None:
+    head = request(b"", {"Transfer-Encoding": "chunked"}).replace(b"Content-Length: 0\r\n", b"")
+    async with served() as app:
+        line = Line(app)
+        await line.hear(head + start)
+        for _ in range(3):
+            await line.hear(b"a" * 32_768)
+
+        assert line.wire.closing
+        line.close()
+        await line.quiet()
+
+
+async def test_all_requests_of_a_client_that_is_gone_are_told() -> None:
+    server, begun, ended = Server("demo"), asyncio.Event(), asyncio.Event()
+
+    @server.tool
+    async def waits() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with served(server) as app:
+        line = Line(app)
+        await line.hear(call(1, "waits") + listing(2))
+        await begun.wait()
+        line.close()
+
+        await asyncio.wait_for(ended.wait(), ENOUGH)
+        await line.quiet()
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        request(b"", {"Content-Type": "text/plain", "Content-Length": "9"}),
+    ],
+)
+async def test_what_begins_no_request_keeps_no_connection(first: bytes) -> None:
+    async with served() as app:
+        line = Line(app)
+        line.protocol.timeout_keep_alive = 0.05
+        await line.hear(first)
+        await line.quiet()
+        for _ in range(4):
+            await line.hear(b"\r\n" if first.startswith(b"GET") else b"x")
+            await asyncio.sleep(0.02)
+
+        await until(lambda: line.wire.closing)
+        line.close()

@@ -188,7 +188,7 @@ class Answering:
                         stream.detach(stream.response)
         finally:
             reply.writer = None
-            live.calls -= 1
+            live.leave(self._loop.time(), 1)
             live.close_stream(stream)
 
     async def _goes_on(self, reply: Reply, stream: Stream, live: Live) -> bool:

@@ -11,9 +11,12 @@ does not read. So both are seen to here.
 """
 
 import asyncio
+from collections.abc import Sized
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+import httptools
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ..protocol.head import LONGEST_HEADERS, Head
@@ -48,8 +51,24 @@ _OF_JSON: Final = _head(200, JSON_ONLY)
 _OF_EVENTS: Final = _head(200, FINISHED)
 # Of requests that came at once, before others on the loop have their turn.
 _MOST_AT_ONCE: Final = 16
+# Of requests that wait for the answer to one before them; whoever sends more is not served. Of
+# requests that mean something, no more than that come at once.
+_MOST_QUEUED: Final = 1024
 # So many requests with other heads, and the one that is remembered makes way.
 _MOST_MISSES: Final = 8
+
+
+class _Flow(FlowControl):
+    """Reads no more while requests wait for their turn: each that has its turn would let in some
+    more."""
+
+    def __init__(self, transport: asyncio.Transport, queue: Sized) -> None:
+        super().__init__(transport)
+        self._queue = queue
+
+    def resume_reading(self) -> None:
+        if not self._queue:
+            super().resume_reading()
 
 
 class Protocol(HttpToolsProtocol):
@@ -65,6 +84,11 @@ class Protocol(HttpToolsProtocol):
         self._limits = limits
         self._in_head = True
         self._head_size = 0
+        # Does the request want another protocol? Did some of its body come just now?
+        self._upgrades = False
+        self._came_body = False
+        # Which request the application serves.
+        self._served: Any = None
         # Who may answer at once, and what is there of the request until then.
         self._endpoint: Endpoint | None = None
         self._expected: Head | None = None
@@ -90,6 +114,7 @@ class Protocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client is there; it has so long to say what it wants."""
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
         self._wait()
 
     def on_message_begin(self) -> None:
@@ -106,6 +131,10 @@ class Protocol(HttpToolsProtocol):
         """Its headers are there."""
         self._in_head = False
         self._head_size = 0
+        parser: Any = self.parser
+        self._upgrades = parser.should_upgrade()
+        if self._upgrades:
+            return  # it is parsed again, without that
         begun, self._begun = self._begun, None
         if begun is not None or not self._is_expected():
             self._begin(begun)
@@ -126,7 +155,6 @@ class Protocol(HttpToolsProtocol):
             or parser.get_method() != b"POST"
             or parser.get_http_version() != "1.1"
             or not parser.should_keep_alive()
-            or parser.should_upgrade()
         ):
             return False
         endpoint = self._services.at_hand(self.url, self.loop)
@@ -144,6 +172,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """More of its body."""
+        self._came_body = True
         if self._endpoint is None:
             super().on_body(body)
         else:
@@ -151,6 +180,8 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """All of it is there."""
+        if self._upgrades:
+            return
         self._is_between = True
         self._complete += 1
         endpoint, head = self._endpoint, self._expected
@@ -181,6 +212,12 @@ class Protocol(HttpToolsProtocol):
             super().on_headers_complete()
         finally:
             self.app = usual
+        if len(self.pipeline) > _MOST_QUEUED:
+            self.transport.abort()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._served = cycle
+        super()._start_asgi_task(cycle, app)
 
     def _let_go(self, app: Any = None) -> None:
         """What was held back goes the long way."""
@@ -285,24 +322,77 @@ class Protocol(HttpToolsProtocol):
         ):
             self._misses = 0
             return
-        self._active_at = self.loop.time()
+        cycle: Any = self.cycle
+        # What is still read of a request that was answered before it was all there is no life.
+        if is_first or self._in_head or cycle is None or not cycle.response_complete:
+            self._active_at = self.loop.time()
         self._seen = self._complete = 0
-        super().data_received(data)
+        self._came_body = False
+        self._parse(data)
         if is_first and self._was_all:
             self._remember(data)
         if not (self._in_head or self._endpoint is not None):
             if self._patience is not None:
                 self._patience.cancel()
                 self._patience = None
+            self._await_more(len(data))
             return
         if self._in_head:
             # What belongs to other requests does not count.
             self._head_size = 0 if self._complete else self._head_size + len(data)
+            if self._complete and self._patience is not None:
+                self._patience.cancel()
+                self._patience = None
         if self._head_size > _MOST_HEAD:
             self.transport.write(_TOO_LARGE)
             self.transport.close()
         elif self._patience is None:
             self._wait()
+
+    def _parse(self, data: bytes) -> None:
+        """As uvicorn does, but for requests to speak another protocol: they may be served as if
+        they had said nothing of it. The parser would leave out their bodies."""
+        self._unset_keepalive_if_required()
+        while data:
+            parser: Any = self.parser
+            try:
+                parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                data = data[upgrade.args[0] :]
+                if parser.get_method() == b"CONNECT":
+                    self.send_400_response("CONNECT is not served here.")
+                    return
+                self._parse_again()
+            except httptools.HttpParserError:
+                self.send_400_response("Invalid HTTP request received.")
+                return
+
+    def _parse_again(self) -> None:
+        """The head that was parsed last, without what it says of another protocol."""
+        method: bytes = self.parser.get_method()
+        version: str = self.parser.get_http_version()
+        closes = not self.parser.should_keep_alive()
+        lines = [b"%b %b HTTP/%b" % (method, self.url, version.encode())]
+        dropped = (b"upgrade", b"connection", b"http2-settings")
+        lines += [b"%b: %b" % field for field in self.headers if field[0] not in dropped]
+        lines += [b"connection: close"] if closes else []
+        self.parser = parser = httptools.HttpRequestParser(self)
+        parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's own is
+        self._seen -= 1  # which is counted again
+        parser.feed_data(b"\r\n".join((*lines, b"", b"")))
+
+    def _await_more(self, size: int) -> None:
+        """Something has come that begins no request: see to it that there is an end to that."""
+        if self._is_between or self._came_body:
+            self._head_size = 0
+        else:  # what is around the parts of a body, and behind it
+            self._head_size += size
+            if self._head_size > _MOST_HEAD:
+                self.transport.abort()
+                return
+        if self._idle is None and not self._is_waiting:
+            self._idle = self.loop.call_later(self.timeout_keep_alive, self._look_for_life)
 
     def pause_writing(self) -> None:
         """The client does not read as fast as we write."""
@@ -321,6 +411,12 @@ class Protocol(HttpToolsProtocol):
         for timer in (self._patience, self._stall, self._idle):
             if timer is not None:
                 timer.cancel()
+        # uvicorn tells only the request that came last.
+        for cycle in (self._served, *(queued for queued, _ in self.pipeline)):
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self.pipeline.clear()
         super().connection_lost(exc)
 
     def _wait(self) -> None:

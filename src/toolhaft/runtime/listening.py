@@ -133,6 +133,7 @@ class Listening:
             finally:
                 if live.news is reply:
                     live.news = None
+                live.leave(self._loop.time())
 
     def hear(self, change: Change) -> None:
         """Something changed. From any thread."""

@@ -213,7 +213,7 @@ class Posting:
                 await self._answering.answer(asked, reply, response, receive, live)
         finally:
             if live is not None:
-                live.calls -= 1
+                live.leave(self._loop.time(), 1)
 
     async def _serve(
         self,
@@ -399,7 +399,7 @@ class Posting:
         try:
             await self._answering.answer(asked, reply, response, receive, live)
         finally:
-            live.calls -= size
+            live.leave(self._loop.time(), size)
         await self._sessions.save(live)
 
 

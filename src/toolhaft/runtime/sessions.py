@@ -78,6 +78,11 @@ class Live:
         """Does nobody wait for anything?"""
         return not self.calls and self.news is None
 
+    def leave(self, now: float, calls: int = 0) -> None:
+        """Some of its calls are over, or somebody has stopped listening: it was in use till now."""
+        self.calls -= calls
+        self.used = max(self.used, now)
+
     def keep(self, stream: Stream, store: Store, limits: Limits) -> None:
         """Let the client come back to a stream."""
         stream.keep(store, self.id, self._next_number(), seconds=limits.resume_seconds)

@@ -34,6 +34,7 @@ class Stream:
 
     __slots__ = (
         "_heard",
+        "_is_over",
         "_key",
         "_primer",
         "_released",
@@ -56,6 +57,7 @@ class Stream:
         self._seconds = 0.0
         self._primer = b""
         self._released: asyncio.Future[None] | None = None
+        self._is_over = False
 
     def keep(self, store: Store, session: str, number: int, *, seconds: float) -> None:
         """Keep what is sent from now on, for so long, for a client that comes back."""
@@ -80,6 +82,7 @@ class Stream:
     async def send(self, frames: list[bytes], *, last: bool = False) -> None:
         """Some messages, after which there may be no more."""
         await self._keep(frames)
+        self._is_over = self._is_over or last
         response = self.response
         if response is None:
             return
@@ -131,14 +134,16 @@ class Stream:
         if frames is None:
             return None
         await response.begin()
-        while frames:
-            await response.write(self._text(position, frames))
-            position += len(frames)
-            frames = await self._after(position)  # meanwhile there may have been more
+        # Each time there may have been more meanwhile.
+        while more := await self._after(position):
+            await response.write(self._text(position, more))
+            position += len(more)
         if self.response is not None:
             self.detach(self.response)
         self.response, self._heard = response, position
         self._released = asyncio.get_running_loop().create_future()
+        if self._is_over:  # while the log was read
+            self.detach(response)
         return self._released
 
     async def replay(self, response: Response, position: int) -> bool:

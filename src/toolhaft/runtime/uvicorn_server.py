@@ -4,6 +4,7 @@ Left alone, uvicorn waits for ever for streams that are open, so it is told to e
 have.
 """
 
+import asyncio
 import contextlib
 import importlib.util
 import logging
@@ -22,6 +23,7 @@ from .stderr import StderrHandler
 from .tls import Tls
 
 _A_MOMENT = 2
+_TO_READ = 0.5
 
 
 class UvicornServer(uvicorn.Server):
@@ -69,6 +71,14 @@ class UvicornServer(uvicorn.Server):
         # Of those who did not leave in time there is nothing more to say.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         self.should_exit = True
+        asyncio.get_running_loop().call_later(_TO_READ, self._cut)
+
+    def _cut(self) -> None:
+        """End the connections of those who do not read: nobody else would, before the lifespan is
+        left."""
+        for connection in list(self.server_state.connections):
+            if connection.transport.get_write_buffer_size():
+                connection.transport.abort()
 
 
 def _config(app: App, limits: Limits, tls: Tls | None) -> uvicorn.Config:
