@@ -22,6 +22,7 @@ from .runtime import descriptors
 from .runtime.asgi import App, Mounted
 from .runtime.endpoint import Settings
 from .runtime.endurance import run_to_the_end
+from .runtime.holdups import Lookout
 from .runtime.memory import MemoryStore
 from .runtime.service import Service
 from .runtime.sockets import UnixSocket, listen
@@ -107,7 +108,7 @@ class Serving:
         sockets, unix = self._listen()
         try:
             self._runner = self._make_runner()
-            await self._runner.run_on(sockets)
+            await self._run(self._runner, sockets)
         finally:
             self._runner = None
             if unix is not None:
@@ -141,13 +142,17 @@ class Serving:
         runner = self._runner = self._make_runner(patient=workers > 1)
         loop = _new_loop()
         asyncio.set_event_loop(loop)
-        main = loop.create_task(runner.run_on(sockets))
+        main = loop.create_task(self._run(runner, sockets))
         try:
             run_to_the_end(loop, main)
         finally:
             _cancel_all(loop)
             asyncio.set_event_loop(None)
             loop.close()
+
+    async def _run(self, runner: Runner, sockets: list[socket.socket]) -> None:
+        with Lookout(self.app.drivers):
+            await runner.run_on(sockets)
 
     def _make_runner(self, *, patient: bool = False) -> Runner:
         limits = [mounted.service.limits for mounted in self.app.mounted] or [Limits()]

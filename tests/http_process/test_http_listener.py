@@ -348,7 +348,8 @@ def test_it_is_stopped_at_once_from_another_thread(serve: Serve, source: str) ->
 
     site.connect().send(posting(calls("stop_at_once")))
 
-    assert stream.next()["id"] == "listen"
+    told = stream.next()
+    assert (told["id"], "result" in told) == ("listen", True)
     assert waiting.answer().json["error"]["code"] == -32603
     assert site.ends() == 0
     assert "lifespan left" in site.stderr

@@ -1,5 +1,6 @@
 """Clients that do not read what they asked for: cut off in bounded memory, their calls freed."""
 
+import signal
 import socket
 from collections.abc import Iterator
 
@@ -221,4 +222,36 @@ def test_a_client_that_reads_slowly_all_the_time_gets_everything(
 
 
 def test_nobody_was_told_of_a_bug(site: Site) -> None:
+    assert "Traceback" not in site.stderr
+
+
+def test_a_client_that_does_not_read_does_not_keep_a_lifespan_from_its_end(serve: Serve) -> None:
+    site = serve(
+        """
+        @contextlib.asynccontextmanager
+        async def lifespan(server):
+            yield
+            await asyncio.sleep(1)
+            say("all is put away")
+
+        limits = Limits(drain_seconds=0.5, waiting_bytes=64 * 1024, stall_seconds=60)
+        server = Server("tested", version="1.0.0", lifespan=lifespan, limits=limits)
+
+        @server.tool
+        async def flood(ctx: Context) -> str:
+            for step in range(20_000):
+                await ctx.progress(step, 20_000, "x" * 10_000)
+            return "all sent"
+        """
+    )
+    with socket.socket() as plain:
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        plain.connect((HERE, site.port))
+        with Connection(plain) as connection:
+            connection.send(posting(calls("flood")))
+            assert connection.head().status == 200
+
+            assert site.status_after(signal.SIGTERM) == 0
+
+    assert "all is put away" in site.stderr
     assert "Traceback" not in site.stderr

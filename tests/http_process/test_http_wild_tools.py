@@ -257,3 +257,22 @@ async def test_more_blocked_tools_than_threads_hold_up_nobody_who_needs_none(ser
         assert len(await session.list_tools()) > 10
         assert await client.call("unblock") == "done"
         assert await asyncio.gather(*blocked) == ["unblocked"] * 5
+
+
+@pytest.mark.parametrize("when", ["at once", "after a wait"])
+def test_a_coroutine_that_holds_up_the_loop_is_named(serve: Serve, when: str) -> None:
+    site = serve(
+        f"""
+        @server.tool
+        async def blocks() -> str:
+            if {when!r} == "after a wait":
+                await asyncio.sleep(0.01)
+            time.sleep(1.2)
+            return "blocked"
+        """
+    )
+    site.call("blocks")
+
+    site.hears("tools/call 'blocks' holds up the event loop")
+    assert site.call("blocks") == "blocked"
+    assert site.stderr.count("holds up") == 1

@@ -14,6 +14,7 @@ from typing import Final
 from ..protocol.head import Head
 from ..protocol.http import refused, too_much
 from ..protocol.ports import Bus, Store
+from .driver import Driver
 from .endpoint import PAIR, PAIR_SCOPE, Endpoint, Settings
 from .logged_http import LoggedEndpoint
 from .patience import Patience
@@ -238,7 +239,7 @@ class App:
     @property
     def _endpoints(self) -> list[Endpoint]:
         """Of the services for which there was use so far."""
-        found = [mounted.endpoint for mounted in self._mounted.values()]
+        found = [mounted.endpoint for mounted in self.mounted]
         return [endpoint for endpoint in found if endpoint is not None]
 
     def end_streams(self) -> None:
@@ -248,6 +249,10 @@ class App:
             self._interrupted.set()
         for endpoint in self._endpoints:
             endpoint.end_streams()
+
+    def drivers(self) -> list[Driver]:
+        """What runs the calls of all services."""
+        return [endpoint.driver for endpoint in self._endpoints]
 
     @property
     def busy(self) -> bool:

@@ -74,7 +74,10 @@ class Ending:
         self._app.end_streams()
         if drain and self._app.busy:
             log.warning("calls have %g s to finish; another signal ends them at once", drain)
-        self._look(self._loop.time() + drain)
+        if drain:
+            self._look(self._loop.time() + drain)
+        else:  # those who only listen get a moment to be told that it is over
+            self._loop.call_later(_OFTEN, self._look, 0.0)
 
     def _look(self, deadline: float) -> None:
         assert self._loop is not None

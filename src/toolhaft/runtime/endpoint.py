@@ -28,6 +28,7 @@ from ..protocol.http import (
 from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
+from .driver import Driver
 from .listening import Listening
 from .memory import MemoryStore
 from .pair import Pair
@@ -105,6 +106,11 @@ class Endpoint:
         return Peer(
             self._service.info, session=session, stateless=self._service.stateless, call=Running
         )
+
+    @property
+    def driver(self) -> Driver:
+        """What runs its calls."""
+        return self._driver
 
     @property
     def is_here(self) -> bool:
@@ -217,7 +223,8 @@ class Endpoint:
                 await self._relay.tell(live.id, None)
                 await response.empty(204)
         else:
-            allowed = "GET, POST, DELETE" if self._has_sessions else "POST"
+            both = self._has_sessions and not head.stateless
+            allowed = "GET, POST, DELETE" if both else "POST"
             raise TurnedAway(refused(405, f"{verb} has no meaning here", allow=allowed))
 
     def _check(self, head: Head) -> None:

@@ -6,7 +6,6 @@ it is held up, ends the service when the parent is gone, and ends the process at
 """
 
 import asyncio
-import logging
 import os
 import select
 import threading
@@ -14,10 +13,8 @@ import time
 from collections.abc import Callable
 
 from .connection import Connection
-from .driver import told
+from .holdups import Blame
 from .stdio import Input, Output
-
-log = logging.getLogger(__name__)
 
 # How long the loop may be away before somebody stands in: at most two of these.
 _TICK = 0.2
@@ -49,7 +46,7 @@ class Watch:
         self._taken = 0
         self._owed = 0
         self._dismissed = threading.Event()
-        self._blamed: set[str] = set()
+        self._blame = Blame()
 
     def start(self) -> None:
         """Watch from now on."""
@@ -103,7 +100,7 @@ class Watch:
         self._loop.call_soon_threadsafe(back.set)
         if back.wait(_POLL):
             return
-        self._blame()
+        self._blame.lay_on(self._connection.driver.culprit)
         poll = select.poll()
         poll.register(self._input.descriptor, select.POLLIN)
         self._input.serve()
@@ -116,14 +113,3 @@ class Watch:
                 back.wait(_POLL)
             elif poll.poll(_POLL * 1000):
                 self._input.read()
-
-    def _blame(self) -> None:
-        call = self._connection.driver.culprit
-        who = "code outside of any call" if call is None else told(call)
-        if who not in self._blamed:
-            self._blamed.add(who)
-            log.warning(
-                "%s holds up the event loop; other coroutines wait for it. Make it a plain `def`, "
-                "which gets a thread of its own, or await what takes long",
-                who,
-            )
