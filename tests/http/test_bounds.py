@@ -239,6 +239,19 @@ async def test_calls_whose_client_has_left_count_too() -> None:
     assert answer.status == 503
 
 
+async def test_one_session_too_many_is_refused_if_all_are_in_use() -> None:
+    client = SessionClient(new_server(sessions=1).asgi())
+    await client.shake()
+    stream = client.listen()
+    await stream.begun()
+    info = {"name": "other", "version": "1"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+    answer = await SessionClient(client.app).ask("initialize", id=9, **params)
+
+    assert (answer.status, answer.json["id"]) == (503, 9)
+    assert answer.json["error"]["message"] == "too many sessions are in use; try again in a moment"
+
+
 # Clients that do not read
 
 

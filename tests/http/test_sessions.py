@@ -633,6 +633,23 @@ async def test_a_session_that_nobody_used_for_too_long_is_over_whoever_is_before
     assert await sessions.find(second.id, None) is None
     assert await sessions.find(first.id, None) is first
 
+    first.calls = 1
+    now = 300.0
+    assert await sessions.find(first.id, None) is first
+
+
+async def test_a_tool_knows_the_headers_of_a_request_of_its_session() -> None:
+    server = new_server()
+
+    @server.tool
+    async def whose(ctx: Context) -> str:
+        return ctx.headers["x-tenant"]
+
+    client = SessionClient(server.asgi(), x_tenant="blue")
+    await client.shake()
+
+    assert [(await client.tool("whose")).text for _ in range(2)] == ["blue", "blue"]
+
 
 # Principals
 

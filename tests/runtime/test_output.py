@@ -12,8 +12,9 @@ from typing import Literal
 
 import pytest
 
-from toolhaft import Server
+from toolhaft import Context, Server
 from toolhaft.envelope import LONG
+from toolhaft.protocol.calls import READY
 from toolhaft.protocol.framing import Framer
 from toolhaft.runtime.outlet import Sink
 from toolhaft.runtime.service import connected
@@ -329,3 +330,41 @@ async def test_a_thread_that_need_not_wait_takes_the_sign_from_nobody(
 
     assert not any(thread.is_alive() for thread in threads)
     output.close()
+
+
+async def test_a_coroutine_that_reports_waits_for_a_client_that_does_not_read(pipe: Pipe) -> None:
+    server, reported = Server("talks", version="1"), 0
+    output = Output(pipe.writes, Framer(LIMIT, "lines"), 100_000)
+    params = {"name": "talk", "_meta": {**META, "progressToken": 1}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+    @server.tool
+    async def talk(ctx: Context) -> None:
+        nonlocal reported
+        for number in range(2000):
+            await ctx.progress(number + 1, message="x" * 1000)
+            reported += 1
+
+    async with connected(server, output) as connection:
+        connection.receive(json.dumps(call).encode())
+        await asyncio.sleep(0.05)
+        before = reported
+        assert output.is_full
+        received = await asyncio.to_thread(pipe.read, 1_000_000)
+
+    # What the pipe holds, and what may wait.
+    assert before < 300
+    assert received.count(b"\n") > 900
+
+
+async def test_nobody_waits_for_a_client_that_reads(pipe: Pipe) -> None:
+    output = Output(pipe.writes, Framer(LIMIT, "lines"), 100_000)
+
+    output.send(SHORT)
+    at_first = output.drained()
+    output.send_pieces(LARGE)
+    output.end()
+    waits = output.drained()
+
+    assert at_first is READY
+    await asyncio.wait_for(waits, PATIENCE)  # since it is over

@@ -31,7 +31,13 @@ from .line import Line
 from .listening import Listening
 from .pump import Outside
 from .reading import TurnedAway, whole
-from .refusals import missing_session, no_session_for, too_busy, unknown_session
+from .refusals import (
+    missing_session,
+    no_session_for,
+    too_busy,
+    too_many_sessions,
+    unknown_session,
+)
 from .relay import Relay
 from .reply import Reply
 from .response import Receive, Response, Whole
@@ -241,7 +247,7 @@ class Posting:
         with Outside(self._loop, response.task):
             self._start(event, live, head, reply)
         if live is None and opens:
-            await self._open(peer, reply, response)
+            await self._open(event.id, peer, reply, response)
             return
         if live is not None:
             live.calls += 1
@@ -343,7 +349,7 @@ class Posting:
         call.key = next(self._keys) if live is None else (live.id, call.id)
         self._driver.start(call, line)
 
-    async def _open(self, peer: Peer, reply: Reply, response: Response) -> None:
+    async def _open(self, id_: Id, peer: Peer, reply: Reply, response: Response) -> None:
         """The answer to `initialize`, and a session if it is a good one."""
         if not reply.over:
             response.patience.end(response.task)  # it is not the client that is waited for
@@ -355,7 +361,7 @@ class Posting:
             try:
                 live = await self._sessions.open(peer)
             except Full:
-                raise TurnedAway(too_busy(UNSET)) from None
+                raise TurnedAway(too_many_sessions(id_)) from None
             response.headers.append((SESSION, live.id.encode()))
         await self._answering.at_once(reply, response, None, stateless=False)
 

@@ -28,6 +28,12 @@ def no_session_for(head: Head, id_: Id | UnsetType) -> Refused:
     return refused(400, UnsupportedVersion(head.text(VERSION) or "", HANDSHAKES), id_)
 
 
+def too_many_sessions(id_: Id | UnsetType) -> Refused:
+    """All that may be held are in use."""
+    error = InternalError("too many sessions are in use; try again in a moment")
+    return refused(503, error, id_, retry_after="1")
+
+
 def too_busy(id_: Id | UnsetType) -> Refused:
     """Of one client, or of all."""
     return refused(
