@@ -258,6 +258,25 @@ async def test_a_version_that_nobody_knows_is_400(version: str) -> None:
     assert answer.status == 400
 
 
+@pytest.mark.parametrize("with_session", [True, False])
+@pytest.mark.parametrize("version", ["2023-01-01", "2027-01-01", "foo"])
+async def test_the_refusal_of_a_version_names_the_header_and_what_we_speak(
+    version: str, with_session: bool
+) -> None:
+    client = await shaken()
+    session = {"mcp_session_id": client.session} if with_session else {}
+    answer = await client.post(request(1, "tools/list"), mcp_protocol_version=version, **session)
+
+    assert (answer.status, answer.code) == (400, -32602)
+    assert answer.json["error"]["message"] == (
+        f"the header MCP-Protocol-Version is '{version}', and this server speaks 2026-07-28, "
+        "2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05: send the revision that `initialize` has "
+        "agreed on, or one that needs no `initialize`, with "
+        "`io.modelcontextprotocol/protocolVersion` and "
+        "`io.modelcontextprotocol/clientCapabilities` in `params._meta`"
+    )
+
+
 async def test_an_unknown_method_is_an_error_in_the_body() -> None:
     answer = await (await shaken()).ask("no/such")
 

@@ -41,11 +41,11 @@ from ..types.notices import Cancelled
 from ..types.wire import Implementation, Params, RequestMeta, Wire
 from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result, Single
 from .handshake import NEW, Session
-from .head import Head
+from .head import VERSION, Head
 from .lowering import lowered
 from .questions import Questions
 from .revisions import METHODS, Method, Revision
-from .stateless import Stateless, identify, missing_meta
+from .stateless import Stateless, identify, missing_meta, unknown_header
 
 _NO_META = RequestMeta()
 _LARGEST_BATCH = 1000
@@ -181,6 +181,8 @@ class Peer:
                 caller = identify(meta, principal)
                 head.check_route(name, params)
         elif head is not None and head.needs_envelope(name):
+            if head.revision is None:
+                raise unknown_header(head.text(VERSION) or "")
             raise missing_meta("the request lacks its envelope")
         else:
             caller = self.session.caller
