@@ -51,6 +51,16 @@ _NO_META = RequestMeta()
 _LARGEST_BATCH = 1000
 _NO_PARAMS = Raw(b"{}")
 _BEFORE_THE_HANDSHAKE = ("initialize", "ping")
+# What msgspec says of parameters, and what we say.
+_LACKS = "Object missing required field `"
+_KINDS = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "a boolean",
+    "array": "an array",
+    "object": "an object",
+}
 # Stands for what is in no table, so that its envelope is read all the same.
 _ANY_METHOD = Method("", msgspec.json.Decoder(Params).decode)
 
@@ -234,7 +244,18 @@ def _misshapen(error: Exception) -> McpError:
         return ParseError(f"not JSON: {clipped(str(error))}")
     problem, _, path = str(error).partition(" - at `$")
     where = clipped(path.rstrip("`"))
-    return InvalidParams(f"params{where}: {problem[:1].lower()}{problem[1:]}")
+    if problem.startswith(_LACKS):
+        return InvalidParams(f"params{where}.{problem.removeprefix(_LACKS).rstrip('`')}: missing")
+    return InvalidParams(f"params{where}: {_in_words(problem[:1].lower() + problem[1:])}")
+
+
+def _in_words(problem: str) -> str:
+    """The kinds of values are called what they are called where arguments do not fit."""
+    parts = problem.split("`")  # every other one is a kind, or several
+    parts[1::2] = (
+        " or ".join(_KINDS.get(kind, kind) for kind in kinds.split(" | ")) for kinds in parts[1::2]
+    )
+    return "".join(parts)
 
 
 def _refused(why: str) -> Reply:
