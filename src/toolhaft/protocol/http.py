@@ -108,11 +108,7 @@ class Doors:
             )
         origin = head.get("origin")
         if origin is not None and not self.admits(origin, host):
-            return refused(
-                403,
-                f"pages of {shown(origin)} may not use this server; if they should, add it: "
-                f"allow_origins=[{shown(origin)}], or --allow-origin on the command line",
-            )
+            return refused(403, _unwelcome(origin))
         return None
 
     def admits(self, origin: str, host: str) -> bool:
@@ -132,6 +128,20 @@ class Doors:
             return False
         name, port = match[1].lower(), match[2]
         return name in self._hosts or f"{name}:{port}" in self._hosts
+
+
+def _unwelcome(origin: str) -> str:
+    """What a page is told that may not come in. That of an opaque origin is told of no setting:
+    all of them have the same one, whoever has made them."""
+    if origin == "null":
+        return (
+            "pages of the origin 'null' may not use this server: it may be any file, or a "
+            "sandboxed frame of any site; serve the page at an address, and admit that one"
+        )
+    return (
+        f"pages of {shown(origin)} may not use this server; if they should, add it: "
+        f"allow_origins=[{shown(origin)}], or --allow-origin on the command line"
+    )
 
 
 class Regulars:
