@@ -529,7 +529,7 @@ async def test_refusals() -> None:
         "data": {"uri": "archive://pages/3"},
     }
     assert await archive.read("archive://pages/2") == {
-        "code": -32050,
+        "code": 2001,
         "message": "page 2 is being restored",
         "data": {"days": 3},
     }
