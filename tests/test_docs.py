@@ -786,6 +786,22 @@ async def test_http_asgi_begins_and_ends_with_its_host() -> None:
         assert started["type"] == "lifespan.startup.complete"
 
 
+async def test_http_lifespan_is_left_with_its_host() -> None:
+    module = load("http_lifespan")
+    async with testing.Client.asgi(module.app) as client:
+        opened = await client.call("opened")
+
+    assert (opened, module.open_files) == (["ledger"], [])
+
+
+async def test_http_asking() -> None:
+    greeter = load("http_asking").server
+    greeted = await in_both_eras(greeter, "greet", answers=["Ada"])
+    declined = await in_both_eras(greeter, "greet", answers=[Declined()])
+
+    assert (greeted.text, declined.text) == ("Hello, Ada!", "Hello!")
+
+
 async def test_http_listener() -> None:
     app = load("http_listener").listener.app
     clock, counter = SessionClient(app, "/clock"), SessionClient(app, "/counter")
