@@ -293,8 +293,8 @@ def test_the_refusal_of_an_opaque_origin_does_not_suggest_to_admit_all_of_them()
     refusal = Doors().refusal(head(host="localhost", origin="null"))
 
     assert message_of(refusal) == (
-        "pages of the origin 'null' may not use this server: it may be any file, or a sandboxed "
-        "frame of any site; serve the page at an address, and admit that one"
+        "pages of 'null' may not use this server; they may be files, or sandboxed frames of any "
+        "site: serve the page at an address"
     )
 
 

@@ -191,7 +191,7 @@ async def test_one_message_by_itself_cannot_be_asked_about() -> None:
     assert answer["result"]["isError"] is True
     assert answer["result"]["content"][0]["text"] == (
         "this needs to ask something, and the client cannot be asked on this connection, which "
-        "takes one message and gives one answer: serve with `serve` or `run`"
+        "takes one message: use `run` or `serve`"
     )
 
 

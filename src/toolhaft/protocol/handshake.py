@@ -51,9 +51,7 @@ _NO_SESSION = (
     "comes with its answer. If none comes, this server keeps no sessions; whoever runs it has to "
     "do so with one worker, or with sessions that are kept"
 )
-_ONE_MESSAGE = (
-    _CANNOT_ASK + "which takes one message and gives one answer: serve with `serve` or `run`"
-)
+_ONE_MESSAGE = _CANNOT_ASK + "which takes one message: use `run` or `serve`"
 
 
 def negotiated(requested: str) -> Revision:

@@ -51,16 +51,9 @@ _NO_META = RequestMeta()
 _LARGEST_BATCH = 1000
 _NO_PARAMS = Raw(b"{}")
 _BEFORE_THE_HANDSHAKE = ("initialize", "ping")
-# What msgspec says of parameters, and what we say.
+# How msgspec says that something is not there, and what it calls kinds of values.
 _LACKS = "Object missing required field `"
-_KINDS = {
-    "str": "a string",
-    "int": "an integer",
-    "float": "a number",
-    "bool": "a boolean",
-    "array": "an array",
-    "object": "an object",
-}
+_KINDS = {"str": "a string", "int": "an integer", "bool": "a boolean", "object": "an object"}
 # Stands for what is in no table, so that its envelope is read all the same.
 _ANY_METHOD = Method("", msgspec.json.Decoder(Params).decode)
 
@@ -246,16 +239,10 @@ def _misshapen(error: Exception) -> McpError:
     where = clipped(path.rstrip("`"))
     if problem.startswith(_LACKS):
         return InvalidParams(f"params{where}.{problem.removeprefix(_LACKS).rstrip('`')}: missing")
-    return InvalidParams(f"params{where}: {_in_words(problem[:1].lower() + problem[1:])}")
-
-
-def _in_words(problem: str) -> str:
-    """The kinds of values are called what they are called where arguments do not fit."""
-    parts = problem.split("`")  # every other one is a kind, or several
-    parts[1::2] = (
-        " or ".join(_KINDS.get(kind, kind) for kind in kinds.split(" | ")) for kinds in parts[1::2]
-    )
-    return "".join(parts)
+    problem = problem[:1].lower() + problem[1:].replace(" | ", "` or `")
+    for kind, words in _KINDS.items():
+        problem = problem.replace(f"`{kind}`", words)
+    return InvalidParams(f"params{where}: {problem.replace('`', '')}")
 
 
 def _refused(why: str) -> Reply:

@@ -45,12 +45,11 @@ def missing_meta(what: str) -> BadEnvelope:
 
 
 def unknown_header(sent: str) -> BadEnvelope:
-    """The error for a request whose header names a revision that nobody knows here. It has no
-    envelope, which the rules of a newer revision would want first."""
+    """The error for a request without an envelope, whose header names a revision that nobody knows
+    here. Code and status are those of an envelope that is missing: its rules may be newer."""
+    known = ", ".join(SUPPORTED)
     return BadEnvelope(
-        f"the header MCP-Protocol-Version is {shown(sent)}, and this server speaks "
-        f"{', '.join(SUPPORTED)}: send the revision that `initialize` has agreed on, or one that "
-        f"needs no `initialize`, with `{_VERSION}` and `{_CAPABILITIES}` in `params._meta`"
+        f"the header MCP-Protocol-Version is {shown(sent)}; this server speaks {known}"
     )
 
 
