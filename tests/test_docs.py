@@ -529,7 +529,7 @@ async def test_refusals() -> None:
         "data": {"uri": "archive://pages/3"},
     }
     assert await archive.read("archive://pages/2") == {
-        "code": -32050,
+        "code": 2001,
         "message": "page 2 is being restored",
         "data": {"days": 3},
     }
@@ -784,6 +784,22 @@ async def test_http_fastapi_has_health() -> None:
 async def test_http_asgi_begins_and_ends_with_its_host() -> None:
     async with lifespan(load("http_asgi").app) as started:
         assert started["type"] == "lifespan.startup.complete"
+
+
+async def test_http_lifespan_is_left_with_its_host() -> None:
+    module = load("http_lifespan")
+    async with testing.Client.asgi(module.app) as client:
+        opened = await client.call("opened")
+
+    assert (opened, module.open_files) == (["ledger"], [])
+
+
+async def test_http_asking() -> None:
+    greeter = load("http_asking").server
+    greeted = await in_both_eras(greeter, "greet", answers=["Ada"])
+    declined = await in_both_eras(greeter, "greet", answers=[Declined()])
+
+    assert (greeted.text, declined.text) == ("Hello, Ada!", "Hello!")
 
 
 async def test_http_listener() -> None:

@@ -11,7 +11,7 @@ def page(number: str) -> str:
     if number not in PAGES:
         raise NotFound(f"there is no page {number}")
     if number == "2":
-        raise ResourceError(-32050, "page 2 is being restored", data={"days": 3})
+        raise ResourceError(2001, "page 2 is being restored", data={"days": 3})
     return PAGES[number]
 
 

@@ -183,6 +183,31 @@ async def test_a_stateful_service_needs_the_id_of_a_session(verb: str) -> None:
     assert "Mcp-Session-Id" in answer.json["error"]["message"]
 
 
+async def test_who_opens_the_address_in_a_browser_reads_what_it_is() -> None:
+    answer = await new_client().request("GET", accept="text/html")
+
+    assert answer.status == 400
+    assert answer.json["error"]["message"].startswith("this is an MCP endpoint")
+
+
+@pytest.mark.parametrize("mode", ["auto", "stateless"])
+async def test_a_client_without_a_session_is_told_how_it_can_be_asked(mode: Any) -> None:
+    server = new_server()
+
+    @server.tool
+    async def asks(ctx: Context) -> str:
+        return str(await ctx.elicit("Who?", str))
+
+    answer = await new_client(server, sessions=mode).tool("asks")
+
+    assert answer.text == (
+        "this needs to ask something, and the client cannot be asked on this connection, which has "
+        "no session: begin with `initialize`, and send the Mcp-Session-Id that comes with its "
+        "answer. If none comes, this server keeps no sessions; whoever runs it has to do so with "
+        "one worker, or with sessions that are kept"
+    )
+
+
 @pytest.mark.parametrize("mode", ["auto", "stateful"])
 @pytest.mark.parametrize("verb", ["POST", "GET", "DELETE"])
 async def test_an_unknown_session_is_404(mode: Any, verb: str) -> None:
@@ -231,6 +256,22 @@ async def test_a_version_that_nobody_knows_is_400(version: str) -> None:
     answer = await exchange.answer()
 
     assert answer.status == 400
+
+
+@pytest.mark.parametrize("with_session", [True, False])
+@pytest.mark.parametrize("version", ["2023-01-01", "2027-01-01", "foo"])
+async def test_the_refusal_of_a_version_names_the_header_and_what_we_speak(
+    version: str, with_session: bool
+) -> None:
+    client = await shaken()
+    session = {"mcp_session_id": client.session} if with_session else {}
+    answer = await client.post(request(1, "tools/list"), mcp_protocol_version=version, **session)
+
+    assert (answer.status, answer.code) == (400, -32602)
+    assert answer.json["error"]["message"] == (
+        f"the header MCP-Protocol-Version is '{version}'; this server speaks 2026-07-28, "
+        "2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05"
+    )
 
 
 async def test_an_unknown_method_is_an_error_in_the_body() -> None:

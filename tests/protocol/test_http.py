@@ -289,6 +289,15 @@ def test_the_refusal_of_a_page_says_what_to_set() -> None:
     )
 
 
+def test_the_refusal_of_an_opaque_origin_does_not_suggest_to_admit_all_of_them() -> None:
+    refusal = Doors().refusal(head(host="localhost", origin="null"))
+
+    assert message_of(refusal) == (
+        "pages of 'null' may not use this server; they may be files, or sandboxed frames of any "
+        "site: serve the page at an address"
+    )
+
+
 @pytest.mark.parametrize(
     ("allowed", "origin"),
     [

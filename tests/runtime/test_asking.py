@@ -189,7 +189,10 @@ async def test_one_message_by_itself_cannot_be_asked_about() -> None:
 
     assert answer is not None
     assert answer["result"]["isError"] is True
-    assert "cannot be asked on this connection" in answer["result"]["content"][0]["text"]
+    assert answer["result"]["content"][0]["text"] == (
+        "this needs to ask something, and the client cannot be asked on this connection, which "
+        "takes one message: use `run` or `serve`"
+    )
 
 
 # What is wrong on purpose, as a client that does not look at the schema sends it.

@@ -4,6 +4,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,9 @@ def test_each_example_is_on_the_page() -> None:
 def test_each_example_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     plugins = ["-p", "pytest_toolhaft", "-p", "pytest_asyncio.plugin", "-p", "no:cacheprovider"]
-    settings = ["-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function"]
+    [shown] = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    said = tomllib.loads(shown)["tool"]["pytest"]["ini_options"]
+    settings = [word for name in said for word in ("-o", f"{name}={said[name]}")]
 
     done = subprocess.run(
         [

@@ -44,6 +44,15 @@ TRANSITIONS: Final = {
 # What is sent before the client asks for a level of its own.
 _FIRST_LEVEL = LEVELS.index("info")
 
+# Why a client cannot be asked. Whether there are sessions shows in the answer to `initialize`.
+_CANNOT_ASK = "this needs to ask something, and the client cannot be asked on this connection, "
+_NO_SESSION = (
+    _CANNOT_ASK + "which has no session: begin with `initialize`, and send the Mcp-Session-Id that "
+    "comes with its answer. If none comes, this server keeps no sessions; whoever runs it has to "
+    "do so with one worker, or with sessions that are kept"
+)
+_ONE_MESSAGE = _CANNOT_ASK + "which takes one message: use `run` or `serve`"
+
 
 def negotiated(requested: str) -> Revision:
     """The revision of a session: the one asked for if it has a handshake, else our newest."""
@@ -176,11 +185,7 @@ class Session:
             ToolError: the client cannot be asked.
         """
         if not self.reachable:
-            raise ToolError(
-                "this needs to ask something, and the client cannot be asked on this connection, "
-                "which has no session; the server has to be run with one worker, or with sessions "
-                "that are kept"
-            )
+            raise ToolError(_NO_SESSION if self.data is None else _ONE_MESSAGE)
         caller = call.caller
         if missing := lacking(caller.capabilities, caller.revision, questions.values()):
             raise ToolError(

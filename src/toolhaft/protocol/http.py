@@ -38,6 +38,9 @@ ROUTING: Final = frozenset(
         b"content-encoding", b"transfer-encoding", VERSION, SESSION, METHOD, NAME, LAST_EVENT,
     }
 )  # fmt: skip
+_STRANGE = "if they should, add it: allow_origins=[{}], or --allow-origin on the command line"
+# All of them have the same one, so no setting is suggested.
+_OPAQUE = "they may be files, or sandboxed frames of any site: serve the page at an address"
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _MOST_WELCOME: Final = 100
 # Of heads that are remembered: so many bytes each, and so many of them.
@@ -108,11 +111,9 @@ class Doors:
             )
         origin = head.get("origin")
         if origin is not None and not self.admits(origin, host):
-            return refused(
-                403,
-                f"pages of {shown(origin)} may not use this server; if they should, add it: "
-                f"allow_origins=[{shown(origin)}], or --allow-origin on the command line",
-            )
+            told = f"pages of {shown(origin)} may not use this server; "
+            told += _OPAQUE if origin == "null" else _STRANGE.format(shown(origin))
+            return refused(403, told)
         return None
 
     def admits(self, origin: str, host: str) -> bool:

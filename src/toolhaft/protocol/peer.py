@@ -41,16 +41,19 @@ from ..types.notices import Cancelled
 from ..types.wire import Implementation, Params, RequestMeta, Wire
 from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result, Single
 from .handshake import NEW, Session
-from .head import Head
+from .head import VERSION, Head
 from .lowering import lowered
 from .questions import Questions
 from .revisions import METHODS, Method, Revision
-from .stateless import Stateless, identify, missing_meta
+from .stateless import Stateless, identify, missing_meta, unknown_header
 
 _NO_META = RequestMeta()
 _LARGEST_BATCH = 1000
 _NO_PARAMS = Raw(b"{}")
 _BEFORE_THE_HANDSHAKE = ("initialize", "ping")
+# How msgspec says that something is not there, and what it calls kinds of values.
+_LACKS = "Object missing required field `"
+_KINDS = {"str": "a string", "int": "an integer", "bool": "a boolean", "object": "an object"}
 # Stands for what is in no table, so that its envelope is read all the same.
 _ANY_METHOD = Method("", msgspec.json.Decoder(Params).decode)
 
@@ -181,6 +184,8 @@ class Peer:
                 caller = identify(meta, principal)
                 head.check_route(name, params)
         elif head is not None and head.needs_envelope(name):
+            if head.revision is None:
+                raise unknown_header(head.text(VERSION) or "")
             raise missing_meta("the request lacks its envelope")
         else:
             caller = self.session.caller
@@ -232,7 +237,12 @@ def _misshapen(error: Exception) -> McpError:
         return ParseError(f"not JSON: {clipped(str(error))}")
     problem, _, path = str(error).partition(" - at `$")
     where = clipped(path.rstrip("`"))
-    return InvalidParams(f"params{where}: {problem[:1].lower()}{problem[1:]}")
+    if problem.startswith(_LACKS):
+        return InvalidParams(f"params{where}.{problem.removeprefix(_LACKS).rstrip('`')}: missing")
+    problem = problem[:1].lower() + problem[1:].replace(" | ", "` or `")
+    for kind, words in _KINDS.items():
+        problem = problem.replace(f"`{kind}`", words)
+    return InvalidParams(f"params{where}: {problem.replace('`', '')}")
 
 
 def _refused(why: str) -> Reply:

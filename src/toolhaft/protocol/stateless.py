@@ -44,6 +44,15 @@ def missing_meta(what: str) -> BadEnvelope:
     )
 
 
+def unknown_header(sent: str) -> BadEnvelope:
+    """The error for a request without an envelope, whose header names a revision that nobody knows
+    here. Code and status are those of an envelope that is missing: its rules may be newer."""
+    known = ", ".join(SUPPORTED)
+    return BadEnvelope(
+        f"the header MCP-Protocol-Version is {shown(sent)}; this server speaks {known}"
+    )
+
+
 def identify(meta: RequestMeta, principal: str | None) -> Caller:
     """The caller, from the envelope of its request.
 

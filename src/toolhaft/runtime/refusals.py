@@ -15,10 +15,11 @@ def unknown_session(id_: Id | UnsetType = UNSET) -> Refused:
 
 
 def missing_session(id_: Id | UnsetType = UNSET) -> Refused:
-    """There is one to be had."""
+    """There is one to be had. Whoever opens the address in a browser reads this, too."""
     return refused(
         400,
-        "Mcp-Session-Id is missing: send the one that came with the answer to `initialize`",
+        "this is an MCP endpoint, for clients of that protocol; Mcp-Session-Id is missing: send "
+        "the one that came with the answer to `initialize`",
         id_,
     )
 
