@@ -127,12 +127,12 @@ class ResourceError(McpError):
         if not isinstance(code, int):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(
                 "ResourceError takes a code and then the words, as in "
-                f"ResourceError(-32050, 'the disk is full'); {code!r} is no code"
+                f"ResourceError(2001, 'the disk is full'); {code!r} is no code"
             )
         if -32700 <= code <= -32600 and code != InternalError.code:
             raise ValueError(
                 f"ResourceError({code}): JSON-RPC itself uses -32700 to -32600; take another "
-                "code, such as -32050"
+                "code, outside of -32768 to -32000, such as 2001"
             )
         super().__init__(message, code=code, data=data)
 

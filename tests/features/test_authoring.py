@@ -305,7 +305,7 @@ def test_an_error_of_a_resource_tells_the_order_of_its_arguments() -> None:
     wrong: Any = "the disk is full"
 
     with pytest.raises(TypeError, match="ResourceError takes a code and then the words"):
-        ResourceError(wrong, "-32050")
+        ResourceError(wrong, "2001")
 
 
 def test_the_handle_of_a_resource_that_is_not_there_is_looked_for_as_a_resource() -> None:

@@ -196,7 +196,8 @@ async def test_a_step_that_is_not_kept_any_more_is_not_done_again() -> None:
         "Declined()"
         if hidden
         else "the step 'act' was done, and what it gave is not kept any more; do not repeat the "
-        "call blindly"
+        "call blindly. With several workers, whoever runs the server has to install "
+        "toolhaft[auth], or to give them a store that they share"
     )
 
 

@@ -334,9 +334,9 @@ async def test_a_resource_may_fail_with_a_code_of_its_own() -> None:
     """E-44: that code, and exactly that message."""
 
     def locked() -> str:
-        raise ResourceError(-32050, "locked by Ada")
+        raise ResourceError(2001, "locked by Ada")
 
     assert await read(serving("org://todo", locked), "org://todo") == {
-        "code": -32050,
+        "code": 2001,
         "message": "locked by Ada",
     }

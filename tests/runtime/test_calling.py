@@ -671,7 +671,7 @@ RAISED: dict[str, tuple[Callable[[], Exception], int | str]] = {
     "InvalidParams": (lambda: InvalidParams("not so"), -32602),
     "NotFound": (lambda: NotFound("not here"), -32002),
     "PromptError": (lambda: PromptError("no words"), -32603),
-    "ResourceError": (lambda: ResourceError(-32050, "no bytes"), -32050),
+    "ResourceError": (lambda: ResourceError(2001, "no bytes"), 2001),
     "McpError": (lambda: McpError("own", code=-32099), -32099),
     "LookupError": (lambda: LookupError("gone"), "tool 'it' failed: LookupError: gone"),
 }

@@ -176,7 +176,7 @@ def whole() -> Result:
 
 @server.resource("several://all", raw=True)
 def several() -> list[Contents]:
-    raise ResourceError(-32050, "gone")
+    raise ResourceError(2001, "gone")
 
 
 @server.prompt

@@ -83,7 +83,8 @@ class Steps:
         if found is None:
             raise ToolError(
                 f"the step {name!r} was done, and what it gave is not kept any more; do not repeat "
-                "the call blindly"
+                "the call blindly. With several workers, whoever runs the server has to install "
+                "toolhaft[auth], or to give them a store that they share"
             )
         return key, found
 
