@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache, partial
-from typing import Any, Literal, TypeVar, Unpack
+from typing import Any, Literal, Never, TypeVar, Unpack
 
 from msgspec import UNSET
 
@@ -30,6 +30,7 @@ from .options import (
     ListenerOptions,
     Terms,
     TrafficSetting,
+    check_keywords,
     check_listening,
     check_no_loop,
     terms_of,
@@ -104,7 +105,9 @@ class Server(Registering):
         limits: Limits | None = None,
         errors: Literal["mask", "show"] = "mask",
         log_traffic: TrafficSetting = False,
+        **unknown: Never,
     ) -> None:
+        check_keywords("Server()", unknown, Server.__init__)
         check_settings(
             name,
             page_size,

@@ -33,6 +33,14 @@ def test_an_unknown_option_of_a_resource_is_refused_before_it_is_applied() -> No
         make().resource("a://b", **options)
 
 
+def test_a_misspelt_setting_of_a_server_is_told_from_the_one_that_was_meant() -> None:
+    wrong: Any = {"versoin": "1"}
+
+    words = r"Server\(\) knows no 'versoin'; did you mean 'version'\? it takes version, title, "
+    with pytest.raises(TypeError, match=words):
+        Server("made", **wrong)
+
+
 def test_a_name_without_its_keyword_is_told_the_keyword() -> None:
     wrong: Any = "my_name"
 
