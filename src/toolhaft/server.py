@@ -21,7 +21,7 @@ from .features.joining import Prefix
 from .features.lifecycle import Lifecycle
 from .features.signs import Current
 from .handles import Inclusion
-from .lifespans import Lifespans
+from .lifespans import Lifespans, check_lifespan
 from .metrics import Metrics
 from .offers import Offers
 from .options import (
@@ -341,9 +341,10 @@ class Server(Registering):
         }
 
 
-def _lifespan(opener: Callable[[], AbstractAsyncContextManager[Any]]) -> OwnLifespan:
+def _lifespan(opener: "partial[AbstractAsyncContextManager[Any]]") -> OwnLifespan:
     from .runtime.lifespan import Lifespan  # noqa: PLC0415
 
+    check_lifespan(opener.func)
     return Lifespan(opener)
 
 
