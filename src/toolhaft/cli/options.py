@@ -313,7 +313,7 @@ def _answers(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="answer a field that the server asks for; or a whole question, by a JSON object, "
-        "accept, decline or cancel",
+        "accept, decline or cancel; show shows it",
     )
 
 
