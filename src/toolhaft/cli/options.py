@@ -104,7 +104,9 @@ def _list(parser: argparse.ArgumentParser) -> None:
 
 
 def _call(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tool", metavar="TOOL", help="the name of the tool")
+    parser.add_argument(
+        "tool", metavar="TOOL", nargs="?", help="the name of the tool; without it, all are named"
+    )
     _words(parser, "see below")
     _conversation(parser)
     _answers(parser)
