@@ -467,6 +467,15 @@ def test_only_what_is_required_is_said_to_be(
     assert done.stderr.endswith(f"error: the following arguments are required: {missing}\n")
 
 
+def test_help_names_no_exit_status_that_cannot_be(tmp_path: Path) -> None:
+    install = toolhaft("install", "--help", cwd=tmp_path).stdout
+    uninstall = toolhaft("uninstall", "--help", cwd=tmp_path).stdout
+
+    assert "4 the\nserver does not answer" in install
+    assert "exit status: 0 done, 2 wrong" in uninstall
+    assert "does not answer" not in uninstall
+
+
 @pytest.mark.parametrize(("option", "name"), [("--a", "a"), ("--how=x", "how"), ("--ho-w", "ho-w")])
 def test_an_argument_with_dashes_is_told_that_it_has_none(
     tmp_path: Path, option: str, name: str

@@ -388,7 +388,9 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
     "uninstall": (
         "take a server out of the configuration of clients",
         _uninstall,
-        f"example:\n  toolhaft uninstall cursor claude-code notes\n\n{_CHANGES}",
+        "example:\n  toolhaft uninstall cursor claude-code notes\n\n"
+        "exit status: 0 done, 2 wrong command line, 3 a configuration cannot be changed, 130 "
+        "interrupted\n",
     ),
     "clients": (
         "show the clients that are known, and what is installed in them",
