@@ -13,7 +13,7 @@ from ..protocol.calls import Result as Outgoing
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
 from ..schema.derived import CARRIED, Schema, UnknownType, schema_of
-from ..schema.kinds import decoder_of, in_words, kind_of
+from ..schema.kinds import decoder_of, how_to_await, in_words, kind_of
 from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
@@ -261,7 +261,7 @@ def _moved(schema: Any, to: str) -> Any:
 
 
 def _kind(value: Any) -> str:
-    hint = "; did you forget to await it?" if inspect.iscoroutine(value) else ""
+    hint = f"; {how_to_await(value)}" if inspect.iscoroutine(value) else ""
     return type(value).__name__ + hint
 
 
