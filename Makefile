@@ -1,4 +1,4 @@
 # The commands of ./dev, for those who expect a Makefile: `make soak` is `./dev soak`.
-.PHONY: demo test check bench fuzz soak proof
-demo test check bench fuzz soak proof:
+.PHONY: demo test check docs bench fuzz soak proof
+demo test check docs bench fuzz soak proof:
 	./dev $@ $(ARGS)

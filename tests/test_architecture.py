@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "face": {"words", "schema", "protocol", "features", "runtime"},
     "edges": {"words", "schema", "protocol", "features", "runtime", "face", "client"},
 }
-WORDS = {"envelope", "errors", "jsonrpc", "patterns", "types"}
+WORDS = {"envelope", "errors", "jsonrpc", "misspelt", "patterns", "types"}
 # What waits, or gives another answer the next time it is asked.
 WAITS = {
     "anyio", "asyncio", "concurrent", "fcntl", "io", "multiprocessing", "os", "pathlib", "queue",
@@ -116,6 +116,8 @@ IMPORTED_LATER = {
     ("offers.py", "gate_of", ".runtime.gate"),
     ("offers.py", "_place", ".runtime.place"),
     ("options.py", "traffic_of", ".traffic"),
+    ("options.py", "_unknown", ".misspelt"),
+    ("protocol/limits.py", "__call__", "..misspelt"),
     ("metrics.py", "table", ".exposition"),
     ("metrics.py", "text", ".exposition"),
     ("server.py", "_lifespan", ".runtime.lifespan"),

@@ -377,3 +377,21 @@ async def test_crypto_begins_no_session() -> None:
     await client.shake()
 
     assert client.session is None
+
+
+def test_a_word_that_dev_does_not_know_is_refused_by_its_name() -> None:
+    wrong = subprocess.run(["./dev", "frob"], cwd=ROOT, capture_output=True, text=True, check=False)
+    asked = subprocess.run(["./dev", "help"], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.endswith("./dev knows no 'frob'; it takes one of the words above\n")
+    assert (asked.returncode, asked.stderr) == (0, "")
+    assert "  ./dev test  " in asked.stdout
+
+
+def test_make_knows_the_commands_of_dev() -> None:
+    dev = re.findall(r"^#   \./dev (\w+)", (ROOT / "dev").read_text(), re.MULTILINE)
+    [targets] = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+    assert sorted(targets.split()) == sorted(dev)
+    assert f"\n{targets}:\n" in (ROOT / "Makefile").read_text()

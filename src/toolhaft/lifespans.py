@@ -1,6 +1,40 @@
 """When calls may begin: the lifespan of a server, and those of the servers it includes."""
 
+import inspect
+from collections.abc import Callable
+from contextlib import AsyncContextDecorator
+
 from .protocol.ports import LifespanState
+
+_HOW = "write it as: @asynccontextmanager, async def lifespan(server), and a yield"
+_WRONG: tuple[tuple[Callable[[object], bool], str], ...] = (
+    (inspect.isasyncgenfunction, "an async generator; put @contextlib.asynccontextmanager above"),
+    (inspect.isgeneratorfunction, f"a plain generator; {_HOW}"),
+    (inspect.iscoroutinefunction, f"a coroutine function; {_HOW}"),
+    (
+        lambda given: isinstance(given, AsyncContextDecorator),
+        "what the function gives when it is called; give the function itself",
+    ),
+)
+
+
+def check_lifespan(function: object) -> None:
+    """Can this give an async context manager, of the server?
+
+    Raises:
+        TypeError: it cannot, as far as that can be told without calling it.
+    """
+    for is_wrong, words in _WRONG:
+        if is_wrong(function):
+            raise TypeError(f"Server: lifespan is {words}")
+    try:
+        signature = inspect.signature(function)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return  # a builtin that does not say
+    try:
+        signature.bind("server")
+    except TypeError as error:
+        raise TypeError(f"Server: lifespan is called with the server: {error}; {_HOW}") from None
 
 
 class Lifespans:

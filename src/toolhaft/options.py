@@ -2,7 +2,15 @@
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, cast
 
@@ -170,8 +178,28 @@ def terms_of(what: str, options: HttpOptions, otherwise: Terms) -> Terms:
     known = HttpOptions.__annotations__
     for name in options:
         if name not in known:
-            raise TypeError(f"{what} knows no {name!r}; it takes {', '.join(known)}")
+            raise TypeError(_unknown(what, name, known))
     return structs.replace(otherwise, **options)
+
+
+def check_keywords(what: str, unknown: Mapping[str, object], function: Any) -> None:
+    """Are all keywords known?
+
+    Args:
+        unknown: those that are left over.
+        function: the one that takes the others.
+
+    Raises:
+        TypeError: there is one left; the message says which one was meant.
+    """
+    for name in unknown:
+        raise TypeError(_unknown(what, name, function.__kwdefaults__))
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    from .misspelt import unknown_keyword  # noqa: PLC0415
+
+    return unknown_keyword(what, name, known)
 
 
 def check_no_loop() -> None:
@@ -214,7 +242,7 @@ def check_listening(
     known = {**HttpOptions.__annotations__, **ListenerOptions.__annotations__}
     for name in options:
         if name not in known:
-            raise TypeError(f"run() knows no {name!r}; over HTTP it takes {', '.join(known)}")
+            raise TypeError(_unknown("run()", name, ("framing", "http", "path", "workers", *known)))
     if http is None and (options or path != "/mcp" or workers != 1):
         raise TypeError(
             'run() without http= serves over stdio; say where, as in http="127.0.0.1:8000"'

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache, partial
-from typing import Any, Literal, TypeVar, Unpack
+from typing import Any, Literal, Never, TypeVar, Unpack
 
 from msgspec import UNSET
 
@@ -21,7 +21,7 @@ from .features.joining import Prefix
 from .features.lifecycle import Lifecycle
 from .features.signs import Current
 from .handles import Inclusion
-from .lifespans import Lifespans
+from .lifespans import Lifespans, check_lifespan
 from .metrics import Metrics
 from .offers import Offers
 from .options import (
@@ -30,6 +30,7 @@ from .options import (
     ListenerOptions,
     Terms,
     TrafficSetting,
+    check_keywords,
     check_listening,
     check_no_loop,
     terms_of,
@@ -104,7 +105,9 @@ class Server(Registering):
         limits: Limits | None = None,
         errors: Literal["mask", "show"] = "mask",
         log_traffic: TrafficSetting = False,
+        **unknown: Never,
     ) -> None:
+        check_keywords("Server()", unknown, Server.__init__)
         check_settings(
             name,
             page_size,
@@ -338,9 +341,10 @@ class Server(Registering):
         }
 
 
-def _lifespan(opener: Callable[[], AbstractAsyncContextManager[Any]]) -> OwnLifespan:
+def _lifespan(opener: "partial[AbstractAsyncContextManager[Any]]") -> OwnLifespan:
     from .runtime.lifespan import Lifespan  # noqa: PLC0415
 
+    check_lifespan(opener.func)
     return Lifespan(opener)
 
 

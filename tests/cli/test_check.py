@@ -133,7 +133,7 @@ def test_a_lifespan_that_fails_is_found(tmp_path: Path) -> None:
 
     [(level, where, what)] = said(report, "lifespan")
     assert (level, where) == ("error", "server")
-    assert "no call is answered" in what
+    assert what == "no call is answered: the lifespan failed: OSError('no database')"
 
 
 def test_an_era_that_is_not_answered_is_found(tmp_path: Path) -> None:

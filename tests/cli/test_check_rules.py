@@ -7,6 +7,7 @@ import pytest
 from toolhaft.cli.checking import clients
 from toolhaft.cli.checking.findings import LEVELS, Finding, at_least
 from toolhaft.cli.checking.rules import reviewed, tokens
+from toolhaft.features.tools import vet_name
 
 Json = dict[str, Any]
 OBJECT: Json = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -65,11 +66,24 @@ def test_names_that_all_clients_take(name: str) -> None:
     assert found(tools=[tool(name=name)]) == []
 
 
-@pytest.mark.parametrize("name", ["git.log", "a" * 65, "git log", "größe"])
-def test_names_that_clients_refuse(name: str) -> None:
+@pytest.mark.parametrize("name", ["git log", "größe", "a" * 129, ""])
+def test_a_name_that_registering_warns_of_is_an_error(name: str) -> None:
     rules = {each[:2] for each in found(tools=[tool(name=name)])}
 
+    with pytest.warns(UserWarning, match="the specification asks for 1 to 128 letters"):
+        vet_name(name)
     assert ("error", "tool-name") in rules
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["git.log", "a" * 65, "a" * 128])
+def test_a_name_that_only_clients_refuse_is_a_warning_that_says_so(name: str) -> None:
+    now = listing(tools=[tool(name=name)])
+    findings = [each for each in reviewed(now, now) if each.rule == "tool-name"]
+
+    vet_name(name)
+    assert {each.level for each in findings} == {"warning"}
+    assert "refused by the APIs of models behind Claude Desktop" in findings[0].what
 
 
 def test_a_name_that_begins_with_a_digit() -> None:

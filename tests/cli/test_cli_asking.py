@@ -104,7 +104,17 @@ def test_answers_are_given(
         ("book", ["note=x"], "this asks 'Which seat?', for row (int); side (1 l: Left, 2 r: Right"),
         ("twice", ["value=a"], "this asks 'Second?', for value (str); answer with --answer value="),
         ("pay", ["x=1"], "this asks 'Pay, please.', and to open https://example.org/pay; answer w"),
-        ("book", ["-"], "--answer takes NAME=VALUE, a JSON object, accept, decline or cancel"),
+        (
+            "book",
+            ["-"],
+            "--answer takes NAME=VALUE, a JSON object, accept, decline, cancel or show",
+        ),
+        ("book", ["accept"], "this asks 'Which seat?', for row (int); side"),
+        ("book", ["accept"], "; answer with --answer row=… or --answer decline, or run it in a te"),
+        ("book", ['{"note": "x"}'], "; answer with --answer row=… or --answer decline, or run it"),
+        ("book", ["show"], "this asks 'Which seat?', for row (int); side (1 l: Left, 2 r: Right"),
+        ("twice", ["value=a", "show"], "this asks 'Second?', for value (str); answer with --answ"),
+        ("pay", ["show"], "this asks 'Pay, please.', and to open https://example.org/pay; answer"),
         ("book", ["row"], "'row' is no answer; --answer takes NAME=VALUE, a JSON object, accept"),
     ],
 )
@@ -132,10 +142,29 @@ def test_without_an_answer_and_a_person_nothing_is_promised(tmp_path: Path, era:
     roots = toolhaft("call", "author.py", "folders", "--revision", era, cwd=tmp_path)
 
     assert asked.returncode in (4, 5)
-    assert "answer with --answer NAME=VALUE, or run this in a terminal\n" in asked.stderr
+    words = "it asks the user: --answer show shows what, --answer NAME=VALUE answers it; or run"
+    assert words in asked.stderr
     assert adapted.stdout == "does without\n"
     assert "asks for a language model, which toolhaft has not" in model.stderr
     assert "asks for the folders of its client, and there are none here" in roots.stderr
+
+
+@pytest.mark.parametrize(
+    ("tool", "revision", "needed"),
+    [("book", "2025-03-26", "2025-06-18"), ("pay", "2025-06-18", "2025-11-25")],
+)
+def test_a_revision_without_questions_is_told_from_one_with_them(
+    tmp_path: Path, tool: str, revision: str, needed: str
+) -> None:
+    write_server(tmp_path, ASKING)
+
+    done = toolhaft(
+        "call", "author.py", tool, "--answer", "row=1", "--revision", revision, cwd=tmp_path
+    )
+
+    assert done.returncode == 5
+    assert f"; such questions need revision {needed} or later; see --revision\n" in done.stderr
+    assert "in a terminal" not in done.stderr
 
 
 # At the terminal

@@ -428,7 +428,8 @@ def test_what_the_server_refuses_is_told(
         (["list", "author.py", "--header", "a"], "usage: toolhaft list "),
         (["list", "http://localhost/mcp", "--header", "a: b\r\nc: d"], "usage: toolhaft list "),
         (["run", "stdio://x"], "toolhaft: 'stdio://x' is a URL; a target must be a file or a mod"),
-        (["call", "author.py"], "usage: toolhaft call "),
+        (["call", "author.py"], "toolhaft: say which tool: fail"),
+        (["call", "author.py", "--json"], "toolhaft: say which tool: fail"),
         (["list", "author.py", "--revision", "1999"], "usage: toolhaft list "),
         (["list", "author.py", "--timeout", "0"], "usage: toolhaft list "),
         (["list", "author.py", "--timeout", "soon"], "usage: toolhaft list "),
@@ -452,8 +453,7 @@ def test_a_wrong_command_line_is_refused(tmp_path: Path, arguments: list[str], t
     [
         (["run"], "TARGET"),
         (["list"], "TARGET"),
-        (["call"], "TARGET, TOOL"),
-        (["call", "author.py"], "TOOL"),
+        (["call"], "TARGET"),
         (["read", "author.py"], "URI"),
         (["prompt", "author.py"], "NAME"),
     ],
@@ -465,6 +465,27 @@ def test_only_what_is_required_is_said_to_be(
 
     assert done.returncode == 2
     assert done.stderr.endswith(f"error: the following arguments are required: {missing}\n")
+
+
+def test_help_names_no_exit_status_that_cannot_be(tmp_path: Path) -> None:
+    install = toolhaft("install", "--help", cwd=tmp_path).stdout
+    uninstall = toolhaft("uninstall", "--help", cwd=tmp_path).stdout
+
+    assert "4 the\nserver does not answer" in install
+    assert "exit status: 0 done, 2 wrong" in uninstall
+    assert "does not answer" not in uninstall
+
+
+@pytest.mark.parametrize(("option", "name"), [("--a", "a"), ("--how=x", "how"), ("--ho-w", "ho-w")])
+def test_an_argument_with_dashes_is_told_that_it_has_none(
+    tmp_path: Path, option: str, name: str
+) -> None:
+    write_server(tmp_path, FAILING)
+
+    done = toolhaft("call", "author.py", "fail", option, "1", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"; arguments are written without dashes, as in {name}=…\n")
 
 
 def test_an_argument_that_is_not_utf_8_is_refused_by_the_server(tmp_path: Path) -> None:
@@ -718,7 +739,7 @@ def test_a_resource_that_is_not_there_is_refused(tmp_path: Path, revision: str) 
     done = toolhaft("read", "author.py", "notes://x", "--revision", revision, cwd=tmp_path)
 
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == "toolhaft: resource not found: 'notes://x'\n"
+    assert done.stderr.startswith("toolhaft: resource not found: 'notes://x'; there are notes://")
 
 
 PROMPTS = """

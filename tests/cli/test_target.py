@@ -83,6 +83,65 @@ def test_a_folder_that_names_no_server_is_told_how(
     assert told in said
 
 
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("./first", "there is no module './first'; a file is named with its ending; did you mean "),
+        ("./first", "did you mean first.py?"),
+        ("firts", "a file is named with its ending; did you mean first.py?"),
+        ("firts.py", "there is no file 'firts.py'; did you mean first.py?"),
+        ("../second", "there is no module '../second'; a file is named with its ending, as in .."),
+        ("first.txt", "'first.txt' is no file of Python; the name of one ends in .py"),
+        ("first..py:x", "there is no file 'first..py'; did you mean first.py?"),
+        ("", "there is no module ''"),
+    ],
+)
+def test_a_file_that_is_not_there_is_told_from_the_one_that_was_meant(
+    tmp_path: Path, target: str, told: str
+) -> None:
+    folder = tmp_path / "folder"
+    write(folder / "first.py", "server")
+    (folder / "first.txt").write_text("")
+
+    done = toolhaft("run", target, cwd=folder)
+
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "http" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_command_that_takes_a_url_says_so(tmp_path: Path) -> None:
+    done = toolhaft("list", "nowhere", cwd=tmp_path)
+
+    assert done.stderr == (
+        "toolhaft: there is no module 'nowhere'; a file is named with its ending, as in "
+        "nowhere.py, and a server that runs by its URL, as in http://127.0.0.1:8000/mcp\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "maker"),
+    [
+        ("def build() -> Server: ...\n", "build"),
+        ("def build() -> 'Server': ...\n", "build"),
+        ("def helper(): ...\ndef new_server(name='x'): ...\n", "new_server"),
+        ("def new_server(name): ...\n", "FUNCTION"),
+        ("from http.server import test as server_test\n", "FUNCTION"),
+        ("x = 1\n", "FUNCTION"),
+    ],
+)
+def test_a_file_without_a_server_is_told_which_function_may_make_one(
+    tmp_path: Path, source: str, maker: str
+) -> None:
+    (tmp_path / "none.py").write_text("from toolhaft import Server\n" + source)
+
+    done = toolhaft("run", "none.py", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"name a function that makes one, as in none.py:{maker}\n")
+
+
 def test_a_bare_word_is_a_package_before_it_is_a_folder(tmp_path: Path) -> None:
     write(tmp_path / "package" / "__init__.py", "server")
     (tmp_path / "pyproject.toml").write_text('[tool.toolhaft]\nserver = "package"\n')

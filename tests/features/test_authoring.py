@@ -1,5 +1,8 @@
 """What an author is told when a decorator or a setting is not what it should be."""
 
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,6 +34,14 @@ def test_an_unknown_option_of_a_resource_is_refused_before_it_is_applied() -> No
         TypeError, match=r"@server.resource has no option 'mime'; it has .*mime_type"
     ):
         make().resource("a://b", **options)
+
+
+def test_a_misspelt_setting_of_a_server_is_told_from_the_one_that_was_meant() -> None:
+    wrong: Any = {"versoin": "1"}
+
+    words = r"Server\(\) knows no 'versoin'; did you mean 'version'\? it takes version, title, "
+    with pytest.raises(TypeError, match=words):
+        Server("made", **wrong)
 
 
 def test_a_name_without_its_keyword_is_told_the_keyword() -> None:
@@ -75,6 +86,60 @@ def test_a_completer_that_is_no_function_is_refused() -> None:
 
     with pytest.raises(TypeError, match="takes a function"):
         Complete(wrong)
+
+
+async def generator(server: Server) -> AsyncGenerator[int]:
+    yield 1
+
+
+async def coroutine(server: Server) -> int:
+    return 1
+
+
+def plain(server: Server) -> Generator[int]:
+    yield 1
+
+
+@asynccontextmanager
+async def without_server() -> AsyncGenerator[int]:
+    yield 1
+
+
+@asynccontextmanager
+async def right(server: Server, *, value: int = 1) -> AsyncGenerator[int]:
+    yield value
+
+
+@pytest.mark.parametrize(
+    ("lifespan", "words"),
+    [
+        (generator, "lifespan is an async generator; put @contextlib.asynccontextmanager above"),
+        (coroutine, "lifespan is a coroutine function; write it as: @asynccontextmanager"),
+        (plain, "lifespan is a plain generator; write it as: @asynccontextmanager"),
+        (without_server, "called with the server: too many positional arguments; write it as"),
+        (without_server(), "lifespan is what the function gives when it is called"),
+    ],
+    ids=["generator", "coroutine", "plain", "without the server", "called"],
+)
+def test_a_lifespan_that_cannot_be_entered_is_told_how(lifespan: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        Server("made", lifespan=lifespan)
+
+
+class Opened:
+    """A lifespan may be a class, or anything else that gives what can be entered."""
+
+    def __init__(self, server: Server) -> None: ...
+    async def __aenter__(self) -> int:
+        return 1
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+@pytest.mark.parametrize("lifespan", [right, partial(right, value=2), Opened, lambda s: right(s)])
+async def test_a_lifespan_that_can_be_entered_is_taken(lifespan: Any) -> None:
+    async with Client(Server("made", version="1", lifespan=lifespan)) as client:
+        assert client is not None
 
 
 @pytest.mark.parametrize(

@@ -1226,6 +1226,21 @@ async def test_a_default_of_none_takes_null(server: Server, client: OneTool) -> 
     assert await client.text(n=None, m=2) == "None 2"
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("returns", [Any, str, int])
+async def test_a_plain_function_that_asks_as_a_coroutine_is_told_how(
+    server: Server, client: OneTool, caplog: pytest.LogCaptureFixture, returns: Any
+) -> None:
+    def asks(ctx: Context) -> Any:
+        return ctx.elicit("How many?", int)
+
+    asks.__annotations__["return"] = returns
+    server.add_tool(asks)
+
+    await client.failure()
+    assert "; await it, or write ctx.sync.elicit(…) in a plain def" in caplog.text
+
+
 async def test_a_forgotten_await_is_named(
     server: Server, client: OneTool, caplog: pytest.LogCaptureFixture
 ) -> None:

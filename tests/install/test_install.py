@@ -687,11 +687,7 @@ def test_the_table_of_clients(house: House) -> None:
 
     assert done.status == 0
     assert len(rows) == 1 + 11 + 1
-    assert rows["cursor", "user"].split()[2:] == [
-        f"{house.home}/.cursor/mcp.json",
-        f"{house.home}/.cursor/mcp.json",
-        "notes",
-    ]
+    assert rows["cursor", "user"].split()[2:] == ["-", f"{house.home}/.cursor/mcp.json", "notes"]
     assert rows["cursor", "project"].endswith("notes")
     assert rows["goose", "user"].split()[2:] == [
         "-",
@@ -699,6 +695,25 @@ def test_the_table_of_clients(house: House) -> None:
         "-",
     ]
     assert rows["codex", "user"].endswith("broken: Invalid value (at line 1, column 5)")
+
+
+def test_a_client_is_not_found_by_what_we_have_made(house: House) -> None:
+    def by(client: str) -> str | None:
+        rows = json.loads(house.run("clients", "--json").out)["clients"]
+        return {row["client"]: row["by"] for row in rows if row["scope"] == "user"}[client]
+
+    install(house, "goose", "notes.py")
+    assert by("goose") is None
+    house.put(".config/goose/state.db", "")
+    assert by("goose") == f"{house.home}/.config/goose"
+
+    (house.home / ".cursor").mkdir()
+    install(house, "cursor", "notes.py")
+    assert by("cursor") == f"{house.home}/.cursor"
+
+    house.put(".config/zed/settings.json", "{}")
+    install(house, "zed", "notes.py")
+    assert by("zed") == f"{house.home}/.config/zed/settings.json"
 
 
 def test_the_table_as_json(house: House) -> None:
@@ -713,8 +728,8 @@ def test_the_table_as_json(house: House) -> None:
         "client": "goose",
         "title": "Goose",
         "scope": "user",
-        "found": True,
-        "by": f"{house.home}/.config/goose/config.yaml",
+        "found": False,
+        "by": None,
         "path": f"{house.home}/.config/goose/config.yaml",
         "exists": True,
         "servers": ["notes"],

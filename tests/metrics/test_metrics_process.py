@@ -85,7 +85,8 @@ def test_where_there_are_no_metrics_the_command_says_so(tmp_path: Path) -> None:
 
     assert without.returncode == nobody.returncode == 4
     assert "was the server run with --metrics?" in without.stderr
-    assert "cannot be reached" in nobody.stderr
+    address = f"http://127.0.0.1:{site.port}/metrics"
+    assert nobody.stderr == f"toolhaft: nothing listens at {address}\n"
     assert nowhere.returncode == 2
     assert "is no URL" in nowhere.stderr
 
@@ -188,7 +189,7 @@ def test_an_address_is_asked_where_there_are_no_users(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.delattr(os, "getuid")
 
-    with pytest.raises(NoMetrics, match=r"^http://127\.0\.0\.1:9/metrics cannot be reached"):
+    with pytest.raises(NoMetrics, match=r"^nothing listens at http://127\.0\.0\.1:9/metrics"):
         text_of("127.0.0.1:9", {})
     with pytest.raises(NoMetrics, match="say an address, as in 127"):
         text_of("notes", {})

@@ -25,5 +25,20 @@ def test_each_can_be_set_by_itself(name: str) -> None:
     assert changed == [name]
 
 
+def test_a_misspelt_bound_is_named_with_the_one_that_was_meant() -> None:
+    wrong: Any = {"mesage_bytes": 5}
+
+    words = r"Limits\(\) knows no 'mesage_bytes'; did you mean 'message_bytes'\? it takes message_"
+    with pytest.raises(TypeError, match=words):
+        Limits(calls=3, **wrong)
+
+
+def test_bounds_have_names() -> None:
+    wrong: Any = 5
+
+    with pytest.raises(TypeError, match="positional"):
+        Limits(wrong)
+
+
 def test_there_is_time_to_finish_before_the_end() -> None:
     assert Limits().finish_seconds < Limits().shutdown_seconds

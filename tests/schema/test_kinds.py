@@ -3,8 +3,10 @@
 import collections.abc
 import dataclasses
 import datetime
+import decimal
 import enum
 import importlib
+import os
 import pathlib
 import typing
 from typing import Annotated, Any, Literal, NewType, Optional, TypeVar
@@ -367,5 +369,32 @@ def test_a_result_without_json_is_refused_when_it_is_registered(annotation: Any)
 
     tool.__annotations__["return"] = annotation
 
-    with pytest.raises(TypeError, match=r"^tool 'tool': the return annotation: "):
+    words = r"^tool 'tool': the return annotation: .*; use a type that JSON can carry, such as str"
+    with pytest.raises(TypeError, match=words):
         Server("kinds").tool(tool)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        (datetime, "datetime is a module; write datetime.datetime; use a type"),
+        (decimal, "decimal is a module; write decimal.Decimal; use a type"),
+        (list[datetime], "datetime is a module; write datetime.datetime"),  # type: ignore[valid-type]
+        (enum, "enum is a module; write enum.Enum"),
+        (os.path, "posixpath is a module; use a type"),
+        (any, "any is a function; write typing.Any"),
+        (list[any], "any is a function; write typing.Any"),  # type: ignore[valid-type]
+    ],
+    ids=str,
+)
+def test_what_only_bears_the_name_of_a_type_is_told_from_it(annotation: Any, words: str) -> None:
+    def takes(v: Any) -> None: ...
+    def gives() -> Any: ...
+
+    takes.__annotations__["v"] = annotation
+    gives.__annotations__["return"] = annotation
+
+    with pytest.raises(TypeError, match=f"parameter 'v': {words}"):
+        Server("kinds").tool(takes)
+    with pytest.raises(TypeError, match=f"the return annotation: {words}"):
+        Server("kinds").tool(gives)

@@ -70,8 +70,15 @@ async def test_the_lifespan_lasts_as_long_as_the_client(
     assert log == ["begin", "end"]
 
 
+def test_a_misspelt_option_is_told_from_the_one_that_was_meant(server: Server) -> None:
+    wrong: Any = {"revsion": "2025-06-18"}
+
+    with pytest.raises(TypeError, match=r"'revsion'; did you mean 'revision'\?"):
+        Client(server, **wrong)
+
+
 def test_an_unknown_revision_or_option_is_refused(server: Server) -> None:
-    with pytest.raises(TypeError, match="no such option: patience; there are answers"):
+    with pytest.raises(TypeError, match="Client knows no 'patience'; it takes revision, answers"):
         Client(server, patience=3)  # type: ignore[call-arg]
 
 

@@ -29,6 +29,7 @@ Server("x", errors="hide")  # wrong
 Server("x", page_size="10")  # wrong
 Limits(message_bytes="4 MiB")  # wrong
 Limits(10)  # wrong
+Limits(mesage_bytes=10)  # wrong
 Cache(60, "shared")  # wrong
 Icon()  # wrong
 ToolError()  # wrong

@@ -1,10 +1,11 @@
 """The `toolhaft` command. What a sub-command needs is imported when it is about to be run."""
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from toolhaft_bridge.command import attach
 
@@ -12,6 +13,7 @@ from . import options as words
 
 _INTERRUPTED = 130
 _LONGEST_COMMAND = 14
+_OPTION = re.compile(r"^(?:ambiguous option|unrecognized arguments): --([\w-]+)")
 
 
 class _Help(argparse.HelpFormatter):
@@ -34,6 +36,16 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Command(argparse.ArgumentParser):
+    """Knows what is meant by an option that is none, where there are arguments of others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and end."""
+        if self.prog.endswith((" call", " prompt")) and (found := _OPTION.search(message)):
+            message += f"; arguments are written without dashes, as in {found[1]}=…"
+        super().error(message)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a sub-command; the result is the exit status."""
     # Not `list`, which is a command of ours once that is imported.
@@ -54,7 +66,9 @@ def _run(given: list[str]) -> int:
         formatter_class=_Help,
     )
     parser.add_argument("--version", action=_Version, help="show the version and exit")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=_Command
+    )
     parsers = {name: words.declare(commands, name) for name in words.COMMANDS}
     chosen = given[0] if given else ""
     if chosen not in parsers:

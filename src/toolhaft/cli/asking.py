@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..client.shapes import as_object
 from ..errors import McpError, MissingCapability
+from ..protocol.revisions import REVISIONS
 from .arguments import BadArgument, Word, split
 from .fields import Field, check, fields_of
 from .schema import Schema
@@ -19,13 +20,17 @@ _NOT_HERE = {
     "sampling/createMessage": "a language model (sampling)",
     "roots/list": "the folders of its client (roots)",
 }
-_ACTIONS = ("accept", "decline", "cancel")
+# No answer, but a wish to see the question.
+_SHOW = "show"
+_ACTIONS = ("accept", "decline", "cancel", _SHOW)
 _DECLINE = "-"
 _YES = ("y", "yes")
 _NO = ("n", "no", _DECLINE)
+_TOO_OLD = re.compile(r"capability (?:.* and )?(\S+), which revision \S+ does not have")
 _LACKING = re.compile(r"capability (?:.* and )?(elicitation|sampling|roots)\b")
 _HINTS = {
-    "elicitation": "it asks the user: answer with --answer NAME=VALUE, or run this in a terminal",
+    "elicitation": "it asks the user: --answer show shows what, --answer NAME=VALUE answers it; or "
+    "run this in a terminal",
     "sampling": "it asks for a language model, which toolhaft has not; use a client that has one",
     "roots": "it asks for the folders of its client, and there are none here; use a client that "
     "has some",
@@ -82,9 +87,10 @@ class Answers:
     async def _visit(self, params: Json) -> Json:
         message, url = str(params.get("message", "")), str(params.get("url", ""))
         whole = self._whole()
-        if whole is not None:
+        wants_to_see = whole is not None and whole.action == _SHOW
+        if whole is not None and not wants_to_see:
             return {"action": whole.action}
-        if self._terminal is None:
+        if wants_to_see or self._terminal is None:
             raise BadArgument(
                 f"this asks {message!r}, and to open {plain(url)}; answer with --answer accept or "
                 "--answer decline, or run it in a terminal"
@@ -109,12 +115,17 @@ class Answers:
         fields = fields_of(schema)
         whole = self._whole()
         if whole is not None:
+            if whole.action == _SHOW:
+                raise BadArgument(_unanswered(message, fields))
             if whole.action != "accept":
                 return {"action": whole.action}
+            left_open = [each for each in fields if each.name not in whole.content]
+            if any(each.must_be_said for each in left_open):
+                raise BadArgument(_unanswered(message, left_open))
             return _accepted({**_defaults(fields), **whole.content}, schema)
         content = self._named(fields)
         missing = [each for each in fields if each.name not in content]
-        if content and not any(each.is_required and not each.has_default for each in missing):
+        if content and not any(each.must_be_said for each in missing):
             return _accepted({**_defaults(missing), **content}, schema)
         if self._terminal is None:
             raise BadArgument(_unanswered(message, missing))
@@ -183,7 +194,7 @@ def _read(text: str) -> _Whole | Word:
         return _Whole(text, {})
     is_object = text.lstrip().startswith("{")
     if "=" not in text and not is_object:
-        known = "NAME=VALUE, a JSON object, accept, decline or cancel"
+        known = "NAME=VALUE, a JSON object, accept, decline, cancel or show"
         raise BadArgument(f"{text!r} is no answer; --answer takes {known}")
     words = split([text], bytes)
     if is_object:
@@ -205,7 +216,7 @@ def _unanswered(message: str, fields: list[Field]) -> str:
     shown = "; ".join(plain(field.shown()) for field in fields)
     if not fields:
         return f"{asked}; answer with --answer accept or --answer decline, or run it in a terminal"
-    wanted = [field.name for field in fields if field.is_required and not field.has_default]
+    wanted = [field.name for field in fields if field.must_be_said]
     how = " ".join(f"--answer {name}=…" for name in wanted or [fields[0].name])
     return f"{asked}, for {shown}; answer with {how} or --answer decline, or run it in a terminal"
 
@@ -217,5 +228,13 @@ def hint(error: McpError | str) -> str:
         found = [name for name in _HINTS if name in required]
     else:
         message = error.message if isinstance(error, McpError) else error
+        if too_old := _TOO_OLD.search(message):
+            return _newer(too_old[1])
         found = _LACKING.findall(message)
     return f"; {_HINTS[found[-1]]}" if found else ""
+
+
+def _newer(capability: str) -> str:
+    """Which revision to speak, for this to be asked."""
+    able = [date for date, row in REVISIONS.items() if capability in row.askable]
+    return f"; such questions need revision {able[-1]} or later; see --revision" if able else ""

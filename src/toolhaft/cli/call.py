@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from .arguments import Arguments, Word, read, split
+from .arguments import Arguments, BadArgument, Word, read, split
 from .asking import hint
 from .rendering import as_json, bytes_of, result_text, terminated
 from .visit import TOOL_FAILED, Visit, complain, conduct
@@ -15,6 +15,10 @@ def execute(options: argparse.Namespace) -> int:
 
 
 async def _call(visit: Visit, options: argparse.Namespace) -> int:
+    if options.tool is None:
+        tools = await visit.talk.all_of("tools/list", "tools")
+        names = ", ".join(str(each.get("name")) for each in tools)
+        raise BadArgument(f"say which tool: {names}" if names else "there are no tools")
     arguments = await _arguments(visit, options.tool, split(options.arguments, visit.stdin))
     params = {"name": options.tool, "arguments": arguments}
     result = await visit.talk.request("tools/call", params)

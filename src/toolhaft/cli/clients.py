@@ -32,7 +32,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _rows(reader: Reader, client: Client, machine: Machine) -> list[dict[str, Any]]:
-    sign = sign_of(client, machine)
+    sign = sign_of(client, machine, reader.receipts)
     scopes = ["user", "project"] if client.project else ["user"]
     return [
         {

@@ -25,6 +25,11 @@ class Field(NamedTuple):
         """May it be left empty, since there is a value for that?"""
         return self.schema.get("default") is not None
 
+    @property
+    def must_be_said(self) -> bool:
+        """Is there no answer without a value for it?"""
+        return self.is_required and not self.has_default
+
     def shown(self) -> str:
         """Its name, what it takes, and what it is if it is left empty."""
         extent = self._extent()

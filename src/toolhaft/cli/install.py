@@ -21,6 +21,7 @@ from .installing.finding import found
 from .installing.places import this_machine
 from .installing.references import refers, resolved
 from .installing.saying import CANNOT_CHANGE, NO_ANSWER, WRONG_COMMAND, failed, say
+from .installing.seeing import Reader
 from .installing.splicing import Unclear
 from .installing.steps import Desk, Step
 from .installing.trial import NoAnswer, launcher, start
@@ -38,7 +39,7 @@ def execute(options: argparse.Namespace) -> int:
         *words, target = [*options.words] if has_target and options.words else [*options.words, ""]
         if has_target and (not target or target in CLIENTS):
             raise WrongWords("name a server after the clients, as in install cursor server.py")
-        present = found(machine)
+        present = found(machine, Reader(machine).receipts)
         clients = clients_of(words, present if options.all else None)
         wanted = _wanted(options, target)
         _check_name(wanted.name)

@@ -130,8 +130,11 @@ def _fetched(url: str, headers: dict[str, str]) -> str:
             }.get(error.code, "")
             raise NoMetrics(f"{url} answers with {error.code} {error.reason}{hint}") from None
     except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        raise NoMetrics(f"{url} cannot be reached: {reason}") from None
+        reason: object = getattr(error, "reason", None) or error
+        if isinstance(reason, ConnectionRefusedError):
+            raise NoMetrics(f"nothing listens at {url}") from None
+        words = getattr(reason, "strerror", None) or reason
+        raise NoMetrics(f"{url} cannot be reached: {words}") from None
 
 
 def _opener(host: str) -> urllib.request.OpenerDirector:

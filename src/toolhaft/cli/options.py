@@ -104,7 +104,9 @@ def _list(parser: argparse.ArgumentParser) -> None:
 
 
 def _call(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tool", metavar="TOOL", help="the name of the tool")
+    parser.add_argument(
+        "tool", metavar="TOOL", nargs="?", help="the name of the tool; without it, all are named"
+    )
     _words(parser, "see below")
     _conversation(parser)
     _answers(parser)
@@ -313,7 +315,7 @@ def _answers(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="answer a field that the server asks for; or a whole question, by a JSON object, "
-        "accept, decline or cancel",
+        "accept, decline or cancel; show shows it",
     )
 
 
@@ -386,7 +388,9 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
     "uninstall": (
         "take a server out of the configuration of clients",
         _uninstall,
-        f"example:\n  toolhaft uninstall cursor claude-code notes\n\n{_CHANGES}",
+        "example:\n  toolhaft uninstall cursor claude-code notes\n\n"
+        "exit status: 0 done, 2 wrong command line, 3 a configuration cannot be changed, 130 "
+        "interrupted\n",
     ),
     "clients": (
         "show the clients that are known, and what is installed in them",

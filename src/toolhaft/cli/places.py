@@ -9,10 +9,11 @@ from ..client.http import Http
 from ..client.memory import InMemory
 from ..client.sockets import Sockets
 from ..client.transport import Transport
-from .target import BadTarget, load
+from .target import BadTarget, NoModule, load
 
 # How long an interrupted request elsewhere may take to be taken back.
 _GRACE = 2.0
+_EXAMPLE = "http://127.0.0.1:8000/mcp"
 _HTTP = ("http://", "https://")
 _UNAUTHORIZED = 401
 _NOT_FOUND = 404
@@ -41,7 +42,7 @@ def place_of(options: argparse.Namespace) -> Place:
         except ValueError as error:
             raise BadTarget(f"{options.target!r} is no URL of a server: {error}") from None
     if headers:
-        raise BadTarget("--header is for servers at a URL, as in http://127.0.0.1:8000/mcp")
+        raise BadTarget(f"--header is for servers at a URL, as in {_EXAMPLE}")
     if options.attach is not None:
         return Place(Attached(options.attach), _GRACE)
     return _loaded(options.target)
@@ -54,11 +55,18 @@ def _loaded(target: str) -> Place:
         server = load(target)
     except BadTarget as error:
         if not is_attached(target):
-            raise
+            raise _with_url(error) from error.__cause__
         raise BadTarget(
             f"{error}; a process named {target!r} is attached, and --attach {target} reaches it"
         ) from error
     return Place(InMemory(server), server.limits.shutdown_seconds)
+
+
+def _with_url(error: BadTarget) -> BadTarget:
+    """What can be talked to need not be a file."""
+    if not isinstance(error, NoModule):
+        return error
+    return BadTarget(f"{error}, and a server that runs by its URL, as in {_EXAMPLE}")
 
 
 def told(error: Refused, options: argparse.Namespace) -> str:

@@ -1,6 +1,7 @@
 """`toolhaft run TARGET`: serve a file or module, to one client over stdio or to many over HTTP."""
 
 import argparse
+import errno
 import os
 import sys
 
@@ -37,8 +38,16 @@ def execute(options: argparse.Namespace) -> int:
         _check_unused(options)
         return _over_stdio(found, options)
     except (BadTarget, OSError, ValueError, ModuleNotFoundError) as error:
-        print(f"toolhaft: {error}", file=sys.stderr)
+        print(f"toolhaft: {_told(error)}", file=sys.stderr)
         return 2
+
+
+def _told(error: Exception) -> str:
+    """What is wrong, without numbers of the system, and what to do where that is plain."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return str(error)
+    hint = "; choose another port, or end what listens there"
+    return (error.strerror or str(error)) + (hint if error.errno == errno.EADDRINUSE else "")
 
 
 def _traffic(path: str, option: str) -> Traffic:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from ..listener import Listener
+from ..misspelt import near_name
 from ..server import Server
 from .spelling import is_project, parts_of
 
@@ -20,6 +21,10 @@ _PACKAGE = Path(__file__).parent.parent
 
 class BadTarget(Exception):
     """There is no server to be had there; the message says what was looked for and where."""
+
+
+class NoModule(BadTarget):
+    """There is no module of this name, and no file that is like it."""
 
 
 def load(target: str) -> Server:
@@ -86,7 +91,8 @@ def _setting(project: dict[str, Any]) -> str | None:
 
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise BadTarget(f"there is no file {str(path)!r}")
+        near = _near(path)
+        raise BadTarget(f"there is no file {str(path)!r}" + (near and f"; {near}"))
     sys.path.insert(0, str(path.parent.resolve()))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
@@ -102,21 +108,40 @@ def _from_file(path: Path) -> ModuleType:
     return module
 
 
+def _near(path: Path) -> str:
+    """Which file was probably meant by one that is not there."""
+    try:
+        known = sorted(each.name for each in path.parent.glob("*.py"))
+    except OSError:
+        return ""
+    near = near_name(path.name, known)
+    return "" if near is None else f"did you mean {path.with_name(near)}?"
+
+
 def _from_name(name: str) -> ModuleType:
+    if not all(part.isidentifier() for part in name.split(".")) or Path(name).is_file():
+        raise _no_module(name)
     sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and name.startswith(error.name):
-            raise BadTarget(
-                f"there is no module {name!r}; a file is named with its ending, as in {name}.py, "
-                "and a server that runs by its URL, as in http://127.0.0.1:8000/mcp"
-            ) from None
+            raise _no_module(name) from None
         raise BadTarget(_told(name, error)) from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         raise BadTarget(_told(name, error)) from error
+
+
+def _no_module(name: str) -> BadTarget:
+    path = Path(name)
+    if path.is_file():
+        return BadTarget(f"{name!r} is no file of Python; the name of one ends in .py")
+    file = path.with_name(f"{path.name}.py") if path.name else Path("server.py")
+    missing = f"there is no module {name!r}; a file is named with its ending"
+    near = _near(file)
+    return BadTarget(f"{missing}; {near}") if near else NoModule(f"{missing}, as in {file}")
 
 
 def _told(where: str, error: BaseException, what: str = "imported") -> str:
@@ -142,10 +167,22 @@ def _only(module: ModuleType, where: str) -> Server:
         listeners = [name for name, value in vars(module).items() if isinstance(value, Listener)]
         choices = " or ".join(f"{where}:{name}" for name in [*servers, *listeners])
         raise BadTarget(f"{where} has several servers; say which: {choices}")
+    maker = next((name for name, value in vars(module).items() if _makes(value, module)), None)
     raise BadTarget(
-        f"{where} has no Server; make one at the top of the module, or name a function that does, "
-        f"as in {where}:make_server"
+        f"{where} has no Server; make one at the top of the module, or name a function that makes "
+        f"one, as in {where}:{maker or 'FUNCTION'}"
     )
+
+
+def _makes(value: object, module: ModuleType) -> bool:
+    """Does it look as if this made a server, when it is called with nothing?"""
+    if not inspect.isfunction(value) or value.__module__ != module.__name__:
+        return False
+    signature = inspect.signature(value)
+    if any(each.default is each.empty for each in signature.parameters.values()):
+        return False
+    made = signature.return_annotation
+    return made in (Server, "Server") or "server" in value.__name__.lower()
 
 
 def _named(module: ModuleType, name: str, where: str) -> Server | Listener:

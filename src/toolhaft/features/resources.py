@@ -241,7 +241,7 @@ class Resources:
         require(self, "resources")
         if self.direct.sources or self.templates.sources:
             return self._sought(exchange)
-        raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
+        raise self._unknown(uri)
 
     async def _sought(self, exchange: Exchange) -> Outgoing:
         uri = exchange.params.uri
@@ -253,7 +253,12 @@ class Resources:
             arguments = resource.match(uri)
             if arguments is not None:
                 return await exchange.settle(_read(exchange, resource, arguments))
-        raise NotFound(f"resource not found: {shown(uri)}", uri=uri)
+        raise self._unknown(uri)
+
+    def _unknown(self, uri: str) -> NotFound:
+        known = ", ".join(filter(None, (self.direct.some_names(), self.templates.some_names())))
+        there = f"; there are {known}" if known else ""
+        return NotFound(f"resource not found: {shown(uri)}{there}", uri=uri)
 
 
 def _read(exchange: Exchange, resource: Resource, arguments: dict[str, Any]) -> Outcome:

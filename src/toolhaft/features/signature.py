@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 
 from ..envelope import is_null
 from ..errors import InvalidParams, ParseError, clipped
-from ..schema.derived import Schema, object_schema, schema_of
+from ..schema.derived import CARRIED, Schema, object_schema, schema_of
 from ..schema.fields import MISSING
 from ..schema.kinds import (
     Kind,
@@ -189,7 +189,7 @@ class Signature:
         except (TypeError, ValueError, RecursionError, re.error) as error:
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: {error or 'a type without an end'}; "
-                "use a type that JSON can carry, such as str, int, list[str] or a dataclass"
+                f"{CARRIED}"
             ) from None
         self._check_default(parameter, kind)
         if kind.hidden:

@@ -170,8 +170,8 @@ def vet_name(name: str, *, stacklevel: int = 4) -> None:
     """Warn of a name that clients may refuse."""
     if not _NAME.fullmatch(name):
         warnings.warn(
-            f"tool {name!r}: clients may refuse this name; use letters, digits, '_', '-' and '.', "
-            "at most 128",
+            f"tool {name!r}: clients may refuse this name; the specification asks for 1 to 128 "
+            "letters, digits, '_', '-' and '.'",
             stacklevel=stacklevel,
         )
 

@@ -12,8 +12,8 @@ from ..errors import ToolError
 from ..protocol.calls import Result as Outgoing
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
-from ..schema.derived import Schema, UnknownType, schema_of
-from ..schema.kinds import decoder_of, in_words, kind_of
+from ..schema.derived import CARRIED, Schema, UnknownType, schema_of
+from ..schema.kinds import decoder_of, how_to_await, in_words, kind_of
 from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
@@ -81,14 +81,15 @@ class Output:
             self._contentful = True
             return
         try:
-            kind = kind_of(annotation)
             self.schema = schema_of(annotation)
+            kind = kind_of(annotation)
             if self.schema == {"type": "array"}:  # of anything: content, as well as data
                 self.schema = None
                 return
         except (UnknownType, TypeError, RecursionError) as error:
             raise TypeError(
-                f"tool {self._name!r}: the return annotation: {error or 'a type without an end'}"
+                f"tool {self._name!r}: the return annotation: {error or 'a type without an end'}; "
+                f"{CARRIED}"
             ) from None
         by_schema = partial(_check_by_schema, partial(problems, schema=self.schema))
         by_type = partial(_check_by_type, decoder_of(kind.native, strict=True).decode)
@@ -260,7 +261,7 @@ def _moved(schema: Any, to: str) -> Any:
 
 
 def _kind(value: Any) -> str:
-    hint = "; did you forget to await it?" if inspect.iscoroutine(value) else ""
+    hint = f"; {how_to_await(value)}" if inspect.iscoroutine(value) else ""
     return type(value).__name__ + hint
 
 

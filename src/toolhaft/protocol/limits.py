@@ -1,9 +1,28 @@
 """How much one client may ask of the server, with defaults that hold in production."""
 
-from msgspec import Struct
+from typing import Any
+
+from msgspec import Struct, StructMeta
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class _Named(StructMeta):
+    """Says which keyword was meant by one that a struct does not know."""
+
+    # A return type would hide the fields from pyright.
+    def __call__(cls, *args: Any, **given: Any):  # type: ignore[no-untyped-def]
+        try:
+            return super().__call__(*args, **given)
+        except TypeError:
+            known: tuple[str, ...] = cls.__struct_fields__
+            unknown = [name for name in given if name not in known]
+            if not unknown:
+                raise
+            from ..misspelt import unknown_keyword  # noqa: PLC0415
+
+            raise TypeError(unknown_keyword(f"{cls.__name__}()", unknown[0], known)) from None
+
+
+class Limits(Struct, metaclass=_Named, frozen=True, kw_only=True):
     """Every bound of a connection, in one place."""
 
     # A longer message is skipped, in bounded memory, and answered with an error.

@@ -70,6 +70,10 @@ _CONSTRAINTS = {
 _LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
 
 
+# What an author is told to do who has annotated something else.
+CARRIED = "use a type that JSON can carry, such as str, int, list[str] or a dataclass"
+
+
 class UnknownType(TypeError):
     """A type that cannot be told in JSON."""
 
@@ -271,7 +275,9 @@ class _Builder:
             return self._of_model(annotation)
         fields = fields_of(annotation)
         if fields is None:
-            raise UnknownType(f"{_name(annotation)} cannot be described in JSON Schema")
+            raise UnknownType(
+                _mistaken(annotation) or f"{_name(annotation)} cannot be described in JSON Schema"
+            )
         if self._promised and hasattr(annotation, "__attrs_attrs__"):
             _check_private(annotation, fields)
         if is_array(annotation):
@@ -380,6 +386,20 @@ def _constrain(schema: Schema, bounds: Mapping[str, Any]) -> None:
             schema[name[:3] + suffix] = value
         elif name in _CONSTRAINTS:
             schema[_CONSTRAINTS[name]] = value
+
+
+def _mistaken(annotation: object) -> str | None:
+    """Which type was meant by what bears its name; None if that cannot be told."""
+    if annotation is any:
+        return "any is a function; write typing.Any"
+    if not isinstance(annotation, types.ModuleType):
+        return None
+    name = annotation.__name__
+    leaf = name.rpartition(".")[2]
+    for other, value in vars(annotation).items():
+        if other.lower() == leaf and isinstance(value, type):
+            return f"{leaf} is a module; write {leaf}.{other}"
+    return f"{leaf} is a module"
 
 
 def _name(annotation: object) -> str:

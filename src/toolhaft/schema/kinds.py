@@ -40,6 +40,8 @@ from .fields import (
 )
 from .notes import Notes, read_notes
 
+# Where the methods are that a plain function has in `ctx.sync`.
+_CONTEXT = ("toolhaft/features/context.py", "toolhaft\\features\\context.py")
 # What every decoder knows: nothing to translate and nothing to try.
 PLAIN = frozenset({str, int, float, bool, type(None), None, Any, object, list, dict, bytes})
 _SIMPLY: dict[Any, Any] = {
@@ -106,13 +108,21 @@ def write_hook(value: Any) -> Any:
 
 def _advice(value: Any) -> str:
     if inspect.iscoroutine(value):
-        value.close()
-        return "await it"
+        return how_to_await(value)
     if inspect.isgenerator(value):
         return "return list(…) of it"
     if hasattr(value, "block"):
         return "content is returned by itself or in a list, as in -> list[str | Image]"
     return "return a str, a number, a dict, a list, a dataclass or the like"
+
+
+def how_to_await(coroutine: "types.CoroutineType[Any, Any, Any]") -> str:
+    """What to do with a coroutine that was returned as it is. It is closed, for nobody will."""
+    coroutine.close()
+    owner, _, name = coroutine.__qualname__.rpartition(".")
+    if owner == "Context" and coroutine.cr_code.co_filename.endswith(_CONTEXT):
+        return f"await it, or write ctx.sync.{name}(…) in a plain def"
+    return "await it"
 
 
 def decoder_of(native: Any, *, strict: bool) -> "msgspec.json.Decoder[Any]":

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from ..errors import clipped
+from ..misspelt import near_name
 
 # Where a value is: the place of what holds it, its name or position in there, and how deep it is.
 Path: TypeAlias = tuple[Any, str | int, int] | None
@@ -25,8 +26,6 @@ NAMES = {
 }
 _MOST_CHOICES = 20
 _MOST_NAMES = 10
-# Whoever sends a longer name has not mistyped one.
-_LONGEST_NAME = 200
 _PLAIN = re.compile(r"[\w .,:;/+*()-]*", re.ASCII)
 _KINDS: dict[type, str] = {str: "a string", int: "an integer", list: "an array", dict: "an object"}
 
@@ -96,37 +95,6 @@ def expected(kinds: Iterable[str | list[str]]) -> str:
 def wanted(kind: str | list[str], choices: list[Any]) -> str:
     """What was asked for: one of a few values, or a kind of them."""
     return one_of(choices) or expected([kind])
-
-
-def near_name(name: str, known: list[str]) -> str | None:
-    """The name that was probably meant."""
-    if len(name) > _LONGEST_NAME:
-        return None
-    plain = _plain(name)
-    for other in known:
-        if _plain(other) == plain:
-            return other
-    for other in known:
-        if abs(len(name) - len(other)) <= 2 and _differ_little(name, other):
-            return other
-    return None
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
-
-
-def _differ_little(one: str, other: str) -> bool:
-    """Is all that is between the same beginning and the same end at most two characters?"""
-    if len(one) <= 2 or len(other) <= 2:
-        return False
-    same, shorter = 0, min(len(one), len(other))
-    while same < shorter and one[same] == other[same]:
-        same += 1
-    one, other = one[same:], other[same:]
-    while one and other and one[-1] == other[-1]:
-        one, other = one[:-1], other[:-1]
-    return len(one) <= 2 and len(other) <= 2
 
 
 def one_of(choices: list[Any]) -> str:

@@ -20,6 +20,7 @@ from ..client.stdio import Child
 from ..client.transport import Transport
 from ..client.wire import Wire
 from ..errors import HeaderMismatch, McpError
+from ..misspelt import unknown_keyword
 from ..server import Server
 from ..types.content import ResourceContents, TextContents
 from ..types.notices import LogLevel, LogMessage
@@ -72,8 +73,8 @@ class Client:
         self, connect: Callable[[], Transport], revision: str | None, options: ClientOptions
     ) -> None:
         if unknown := sorted(options.keys() - ClientOptions.__annotations__.keys()):
-            known = ", ".join(sorted(ClientOptions.__annotations__))
-            raise TypeError(f"no such option: {unknown[0]}; there are {known}")
+            known = ("revision", *sorted(ClientOptions.__annotations__))
+            raise TypeError(unknown_keyword("Client", unknown[0], known))
         self._patience = patience(options)
         self._connect = connect
         self._options = options

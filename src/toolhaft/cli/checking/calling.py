@@ -24,6 +24,8 @@ _A_MOMENT = 0.02
 # A name that no tool has. A call of it waits for the lifespan, and then is refused.
 _NOBODY = "toolhaft-check--no-such-tool"
 _INTERNAL_ERROR = -32603
+# How the log begins to say why.
+_LIFESPAN_FAILED = "the lifespan failed: "
 
 
 async def lifespan(client: Client) -> list[Finding]:
@@ -32,7 +34,8 @@ async def lifespan(client: Client) -> list[Finding]:
         await asyncio.wait_for(client.request("tools/call", {"name": _NOBODY}), _PATIENCE)
     except McpError as error:
         if error.code == _INTERNAL_ERROR:
-            words = f"no call is answered: {error.message}"
+            reason = await _said(client, _LIFESPAN_FAILED)
+            words = f"no call is answered: {reason or error.message}"
             advice = "see stderr of toolhaft run; most likely the lifespan fails"
             return [Finding("error", "lifespan", "server", words, advice)]
     except TimeoutError:
@@ -98,12 +101,17 @@ async def _call(client: Client, tool: Json) -> list[Finding]:
 async def _logged(client: Client, failure: str) -> str:
     """What the server says on stderr of a failure that it does not explain to its clients."""
     found = _ERROR.search(failure)
-    for _ in range(_LOOKS if found else 0):
+    return (found and await _said(client, found[0])) or failure
+
+
+async def _said(client: Client, words: str) -> str | None:
+    """The line of the log that has these words, which may be yet to come."""
+    for _ in range(_LOOKS):
         for line in client.said:
-            if found and found[0] in line:
+            if words in line:
                 return line.partition(": ERROR: ")[2].strip() or line.strip()
         await asyncio.sleep(_A_MOMENT)
-    return failure
+    return None
 
 
 def _text(result: Json) -> str:

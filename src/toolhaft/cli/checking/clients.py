@@ -12,28 +12,35 @@ from typing import Final, NamedTuple
 class NameRule(NamedTuple):
     """How a tool may be called."""
 
-    clients: str
     pattern: re.Pattern[str]
     words: str
     level: str
     source: str
 
 
+# What the specification allows is no error, whoever refuses it.
 NAMES: Final = (
+    NameRule(
+        re.compile(r"[a-zA-Z0-9_.-]{1,128}"),
+        "its name is none by the specification, which asks for 1 to 128 letters, digits, _, - "
+        "and .",
+        "error",
+        "https://github.com/modelcontextprotocol/modelcontextprotocol/issues/986",
+    ),
     # Of Codex: https://github.com/openai/codex/issues/8174; of Copilot:
     # https://github.com/github/copilot-cli/issues/1879; that all tools of the server are gone:
     # https://github.com/evoila/meho/issues/2745.
     NameRule(
-        "Claude Desktop, claude.ai, Codex and Copilot, which then offer no tool at all",
         re.compile(r"[a-zA-Z0-9_-]{1,64}"),
-        "up to 64 letters, digits, _ and -",
-        "error",
+        "its name is refused by the APIs of models behind Claude Desktop, claude.ai, Codex and "
+        "Copilot, which then offer no tool at all: they take up to 64 letters, digits, _ and -",
+        "warning",
         "https://github.com/modelcontextprotocol/modelcontextprotocol/issues/1063",
     ),
     NameRule(
-        "clients of Gemini's API",
         re.compile(r"[a-zA-Z_].{0,63}", re.DOTALL),
-        "a letter or _ first, and up to 64 characters",
+        "its name is refused by clients of Gemini's API: they take a letter or _ first, and up to "
+        "64 characters",
         "warning",
         "https://cloud.google.com/vertex-ai/generative-ai/docs/reference/nodejs/1.1.0/vertexai/functiondeclaration",
     ),

@@ -103,8 +103,7 @@ def _tool(tool: Json, server: str) -> Iterator[Finding]:
 def _name(where: str, name: str, server: str) -> Iterator[Finding]:
     for rule in clients.NAMES:
         if not rule.pattern.fullmatch(name):
-            words = f"its name is refused by {rule.clients}: they take {rule.words}"
-            yield Finding(rule.level, "tool-name", where, words, "rename it", rule.source)
+            yield Finding(rule.level, "tool-name", where, rule.words, "rename it", rule.source)
     if server and len(server) + len(name) > clients.CURSOR_NAMES:
         words = (
             f"its name and the server's have {len(server) + len(name)} characters: Cursor leaves "
