@@ -7,13 +7,13 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Generator
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import msgspec
 
 from .beginning import Begun
 from .envelope import encode, is_notification
-from .protocol.calls import Batch, Call, Event, Reply
 from .protocol.framing import Framer
 from .protocol.handshake import Session
 from .protocol.ports import Reader, Writer
@@ -80,10 +80,10 @@ async def handle_message(service: Service, message: M, session: Session) -> M | 
     """Answer one message, in kind."""
     session.reachable = False  # for there is one answer, and nothing before it
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[bytes] = loop.create_future()
+    answer: asyncio.Future[bytes | None] = loop.create_future()
 
-    def settle(frame: bytes) -> None:
-        if not answer.done() and not is_notification(frame):
+    def settle(frame: bytes | None) -> None:
+        if not answer.done() and not (frame is not None and is_notification(frame)):
             answer.set_result(frame)
 
     def send(frame: bytes) -> None:
@@ -92,29 +92,34 @@ async def handle_message(service: Service, message: M, session: Session) -> M | 
     async with connected(service, Sink(send), session=session) as connection:
         # A subscription is answered at once: there is no one to tell.
         connection.driver.closing.set()
-        event = connection.receive(_bytes(message))
-        if not _has_answer(event):
-            return None
+        connection.unanswered = partial(loop.call_soon_threadsafe, settle, None)
+        connection.receive(_bytes(message))
         frame = await answer
     answer_in_kind: Any = frame
-    if isinstance(message, str):
+    if frame is not None and isinstance(message, str):
         answer_in_kind = frame.decode()
-    elif isinstance(message, dict):
+    elif frame is not None and isinstance(message, dict):
         answer_in_kind = msgspec.json.decode(frame)
-    return cast(M, answer_in_kind)
+    return cast(M | None, answer_in_kind)
 
 
 def _bytes(message: bytes | str | dict[str, Any]) -> bytes:
     if isinstance(message, bytes):
         return message
+    if isinstance(message, dict):
+        try:
+            return encode(message)
+        except UnicodeEncodeError:
+            message = _text(message)
     # A lone surrogate becomes bytes that are not UTF-8, which is what the client is told.
-    return message.encode("utf-8", "surrogatepass") if isinstance(message, str) else encode(message)
+    return message.encode("utf-8", "surrogatepass")
 
 
-def _has_answer(event: Event) -> bool:
-    if isinstance(event, Batch):
-        return any(_has_answer(part) for part in event.events)
-    return isinstance(event, Call | Reply)
+def _text(message: dict[str, Any]) -> str:
+    """The same for what is no UTF-8."""
+    import json  # noqa: PLC0415 - hardly anybody needs it
+
+    return json.dumps(msgspec.to_builtins(message), ensure_ascii=False)
 
 
 def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
