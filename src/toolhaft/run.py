@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Generator
-from functools import partial
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -92,7 +91,7 @@ async def handle_message(service: Service, message: M, session: Session) -> M | 
     async with connected(service, Sink(send), session=session) as connection:
         # A subscription is answered at once: there is no one to tell.
         connection.driver.closing.set()
-        connection.unanswered = partial(loop.call_soon_threadsafe, settle, None)
+        connection.unanswered = lambda: loop.call_soon_threadsafe(settle, None)
         connection.receive(_bytes(message))
         frame = await answer
     answer_in_kind: Any = frame
