@@ -83,6 +83,7 @@ IMPORTED_LATER = {
     ("protocol/digests.py", "to_text", "binascii"),
     ("protocol/digests.py", "signature", "hmac"),
     ("runtime/lane.py", "_log", "logging"),
+    ("run.py", "_text", "json"),
     ("schema/fields.py", "dataclass_fields", "dataclasses"),
     ("sealing.py", "_log", "logging"),
     ("sealing.py", "_seal", "."),

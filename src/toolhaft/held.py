@@ -1,8 +1,8 @@
 """Ways to serve that are held back while a target is loaded.
 
 A file may end with `server.run()` and nothing around it. Who loads it wants the server, and serves
-it in a way of its own, or not at all; so `run()` then returns at once. A thread that the file starts
-is not held back: what serves there holds up nobody.
+it in a way of its own, or not at all; so `run()` then returns at once. A thread that the file
+starts is not held back: what serves there holds up nobody.
 """
 
 from collections.abc import Generator
