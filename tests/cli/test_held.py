@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,7 +28,7 @@ EACH_ENDING = pytest.mark.parametrize("ending", ENDINGS)
 
 
 @contextmanager
-def begun(folder: Path, ending: str, *arguments: str) -> "Iterator[subprocess.Popen[str]]":
+def begun(folder: Path, ending: str, *arguments: str) -> "Generator[subprocess.Popen[str]]":
     """A command whose stdin stays open, as that of a terminal does."""
     (folder / "author.py").write_text(HEADER + TOOL + ENDINGS[ending])
     process = subprocess.Popen(
