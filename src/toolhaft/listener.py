@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Unpack
 
 from .addresses import address
+from .held import is_held_back
 from .options import ASGI, HttpOptions, RunnerName, Terms, check_no_loop, terms_of
 from .protocol.handshake import SessionMode
 from .protocol.ports import Guard
@@ -94,12 +95,14 @@ class Listener:
         return self._serving.app
 
     def run(self, *, workers: int = 1) -> None:
-        """Serve until a signal comes.
+        """Serve until a signal comes; not at all while the file is only loaded by `toolhaft`.
 
         Args:
             workers: how many processes serve. They share no memory, so sessions need a store that
                 they can share.
         """
+        if is_held_back("http"):
+            return
         check_no_loop()
         self._serving.run(workers)
 

@@ -6,14 +6,15 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Generator
+from collections.abc import Awaitable, Callable, Generator
+from contextvars import copy_context
 from typing import Any, TypeVar, cast
 
 import msgspec
 
 from .beginning import Begun
-from .envelope import encode, is_notification
-from .protocol.calls import Batch, Call, Event, Reply
+from .envelope import encode, is_notification, whole
+from .protocol.calls import READY
 from .protocol.framing import Framer
 from .protocol.handshake import Session
 from .protocol.ports import Reader, Writer
@@ -35,42 +36,135 @@ _A_MOMENT = 0.05
 async def serve_streams(service: Service, reader: Reader, writer: Writer) -> None:
     """Serve one client over asyncio streams, until it ends its side."""
     framer = Framer(service.limits.message_bytes)
-    async with connected(service, _StreamOutlet(writer, framer)) as connection:
-        data = b"-"
-        while data:
+    outlet = _StreamOutlet(writer, framer, service.limits.waiting_bytes)
+    try:
+        async with connected(service, outlet) as connection:
             try:
-                data = await reader.read(_CHUNK)
-            except ConnectionError:
-                data = b""
-            framer.feed(data)
-            while framer.frames:
-                connection.receive(framer.frames.popleft())
-            with contextlib.suppress(ConnectionError):
-                await writer.drain()
-    with contextlib.suppress(ConnectionError):
-        await writer.drain()
+                data = b"-"
+                while data:
+                    try:
+                        data = await reader.read(_CHUNK)
+                    except OSError:
+                        data = b""
+                        outlet.give_up()
+                    framer.feed(data)
+                    while framer.frames:
+                        connection.receive(framer.frames.popleft())
+                    await outlet.drained()
+            finally:
+                outlet.end()
+        await outlet.drained()
+    finally:
+        outlet.close()
 
 
-class _StreamOutlet(Sink):
-    """Sends by a stream that waits where it is asked to, and nowhere else."""
+class _StreamOutlet:
+    """Sends by a stream, on the loop, until the client is gone. Coroutines wait whenever the stream
+    asks them to; tool threads, while more has been sent than may wait since it last did not."""
 
-    def __init__(self, writer: Writer, framer: Framer) -> None:
-        super().__init__(self._write)
+    def __init__(self, writer: Writer, framer: Framer, high: int) -> None:
         self._writer = writer
+        # Only some can tell.
+        self._is_closing: Callable[[], bool] | None = getattr(writer, "is_closing", None)
         self._framer = framer
+        self._high = high
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        # What waits for the client belongs to no call: none of its context variables are seen.
+        self._context = copy_context()
+        # Bytes that somebody wants to send; of these, what the stream was given, and how much that
+        # was when it last let somebody wait until there was room.
+        self._sent = 0
+        self._written = 0
+        self._taken = 0
+        self._room = threading.Condition()
+        self._waiter: asyncio.Task[None] | None = None
+        self._is_gone = False
+        self._holds_back = True
 
-    def _write(self, frame: bytes) -> None:
+    def send(self, frame: bytes) -> None:
+        """Send a frame; what is sent to nobody is dropped."""
+        if self._is_gone:
+            return
         data = self._framer.wrap((frame,))
+        with self._room:
+            self._sent += len(data)
         if threading.get_ident() == self._thread:
-            self._writer.write(data)
-        else:
-            self._loop.call_soon_threadsafe(self._writer.write, data)
+            self._write(data)
+            return
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._write, data, context=self._context)
+
+    def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
+        """Send a long frame."""
+        self.send(whole(pieces))
+
+    @property
+    def is_full(self) -> bool:
+        """Does the client not read?"""
+        return self._holds_back and self._sent - self._taken > self._high
+
+    def throttle(self) -> None:
+        """For tool threads, after they have sent: wait until there is room."""
+        if self.is_full:
+            with self._room:
+                self._room.wait_for(lambda: not self.is_full)
 
     def drained(self) -> Awaitable[None]:
-        """Wait until there is room."""
-        return self._writer.drain()
+        """Wait until there is room; `READY` if nobody is there who would make any."""
+        return READY if self._is_gone else self._drained()
+
+    async def _drained(self) -> None:
+        written = self._written
+        try:
+            await self._writer.drain()
+        except OSError:
+            self.give_up()
+            return
+        with self._room:
+            self._taken = max(self._taken, written)
+            self._room.notify_all()
+
+    def _write(self, data: bytes) -> None:
+        if self._is_closing is not None and self._is_closing():
+            self.give_up()
+        if self._is_gone:
+            return
+        self._written += len(data)
+        try:
+            self._writer.write(data)
+        except OSError:
+            self.give_up()
+        # Long before it is full: while the client reads, nobody finds that it is.
+        if self._waiter is None and self._written - self._taken > self._high // 4:
+            self._waiter = self._loop.create_task(self._wait(), context=self._context)
+
+    async def _wait(self) -> None:
+        """Wait for the client, for the threads that cannot."""
+        try:
+            while not self._is_gone and self._written - self._taken > self._high // 4:
+                await self._drained()
+        except Exception:  # which whoever reads from the client gets, too
+            self.give_up()
+        finally:
+            self._waiter = None
+
+    def give_up(self) -> None:
+        """The client is gone: send nothing more."""
+        self._is_gone = True
+        self.end()
+
+    def end(self) -> None:
+        """Hold nobody back any more."""
+        with self._room:
+            self._holds_back = False
+            self._room.notify_all()
+
+    def close(self) -> None:
+        """Nobody sends any more."""
+        self.give_up()
+        if self._waiter is not None:
+            self._waiter.cancel()
 
 
 M = TypeVar("M", bytes, str, dict[str, Any])
@@ -80,10 +174,10 @@ async def handle_message(service: Service, message: M, session: Session) -> M | 
     """Answer one message, in kind."""
     session.reachable = False  # for there is one answer, and nothing before it
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[bytes] = loop.create_future()
+    answer: asyncio.Future[bytes | None] = loop.create_future()
 
-    def settle(frame: bytes) -> None:
-        if not answer.done() and not is_notification(frame):
+    def settle(frame: bytes | None) -> None:
+        if not answer.done() and not (frame is not None and is_notification(frame)):
             answer.set_result(frame)
 
     def send(frame: bytes) -> None:
@@ -92,29 +186,34 @@ async def handle_message(service: Service, message: M, session: Session) -> M | 
     async with connected(service, Sink(send), session=session) as connection:
         # A subscription is answered at once: there is no one to tell.
         connection.driver.closing.set()
-        event = connection.receive(_bytes(message))
-        if not _has_answer(event):
-            return None
+        connection.unanswered = lambda: loop.call_soon_threadsafe(settle, None)
+        connection.receive(_bytes(message))
         frame = await answer
     answer_in_kind: Any = frame
-    if isinstance(message, str):
+    if frame is not None and isinstance(message, str):
         answer_in_kind = frame.decode()
-    elif isinstance(message, dict):
+    elif frame is not None and isinstance(message, dict):
         answer_in_kind = msgspec.json.decode(frame)
-    return cast(M, answer_in_kind)
+    return cast(M | None, answer_in_kind)
 
 
 def _bytes(message: bytes | str | dict[str, Any]) -> bytes:
     if isinstance(message, bytes):
         return message
+    if isinstance(message, dict):
+        try:
+            return encode(message)
+        except UnicodeEncodeError:
+            message = _text(message)
     # A lone surrogate becomes bytes that are not UTF-8, which is what the client is told.
-    return message.encode("utf-8", "surrogatepass") if isinstance(message, str) else encode(message)
+    return message.encode("utf-8", "surrogatepass")
 
 
-def _has_answer(event: Event) -> bool:
-    if isinstance(event, Batch):
-        return any(_has_answer(part) for part in event.events)
-    return isinstance(event, Call | Reply)
+def _text(message: dict[str, Any]) -> str:
+    """The same for what is no UTF-8."""
+    import json  # noqa: PLC0415 - hardly anybody needs it
+
+    return json.dumps(msgspec.to_builtins(message), ensure_ascii=False)
 
 
 def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:

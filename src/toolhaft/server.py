@@ -21,6 +21,7 @@ from .features.joining import Prefix
 from .features.lifecycle import Lifecycle
 from .features.signs import Current
 from .handles import Inclusion
+from .held import is_held_back
 from .lifespans import Lifespans, check_lifespan
 from .metrics import Metrics
 from .offers import Offers
@@ -218,7 +219,8 @@ class Server(Registering):
         **options: Unpack[ListenerOptions],
     ) -> None:
         """Serve one client over stdin and stdout, until it ends its side; or, with `http`, any
-        number of clients over HTTP, until a signal comes.
+        number of clients over HTTP, until a signal comes. Returns at once while the file is only
+        loaded, by a `toolhaft` command that serves it otherwise or not at all.
 
         Args:
             framing: one message per line, or Content-Length headers; by default whichever the
@@ -229,6 +231,8 @@ class Server(Registering):
             options: as in `Listener`.
         """
         check_listening(framing, http, path, workers, options)
+        if is_held_back("stdio" if http is None else "http"):
+            return
         check_no_loop()
         if http is None:
             with Undisturbed():

@@ -750,6 +750,38 @@ async def test_a_reference_to_the_root_follows_the_root(
     assert (await client.tool())["outputSchema"] == schema
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"type": "array", "$defs": {"a": {"$anchor": "aa"}}, "items": {"$ref": "#aa"}},
+        {"$id": "https://x.test/a", "type": "array", "items": {"$ref": "#"}},
+        {"$defs": {"a": {"$id": "https://x.test/a", "items": {"$ref": "#/$defs/b"}}}},
+        {"type": "array", "items": {"const": {"$ref": "#"}}},
+        {"type": "array", "items": {"enum": [{"$ref": "#"}]}},
+        {"type": "array", "default": [{"$ref": "#"}], "examples": [[{"$ref": "#"}]]},
+    ],
+)
+async def test_what_does_not_refer_to_the_root_stays_as_it_is(
+    server: Server, older: OneTool, result: dict[str, Any]
+) -> None:
+    server.tool(output_schema=result)(returning(list[Any], []))
+
+    assert (await older.tool())["outputSchema"]["properties"]["result"] == result
+
+
+@pytest.mark.parametrize("name", ["const", "enum", "default", "examples", "$id", "$ref"])
+async def test_a_member_may_bear_the_name_of_a_keyword(
+    server: Server, older: OneTool, name: str
+) -> None:
+    members = {name: {"$ref": "#/$defs/a"}}
+    schema = {"$defs": {"a": True}, "type": "array", "items": {"properties": members}}
+
+    server.tool(output_schema=schema)(returning(list[Any], []))
+
+    result = (await older.tool())["outputSchema"]["properties"]["result"]
+    assert result["items"]["properties"] == {name: {"$ref": "#/properties/result/$defs/a"}}
+
+
 @dataclasses.dataclass
 class Node:
     more: "list[Node]"

@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -262,6 +264,104 @@ def test_a_closed_stdin_or_stdout_is_said_in_one_line(tmp_path: Path, closed: st
     assert result.returncode == 2
     assert result.stderr.startswith("toolhaft: ")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("end", ["signal", "input"])
+def test_a_coroutine_that_is_cut_off_at_the_deadline_is_named(serve: Serve, end: str) -> None:
+    server = serve(
+        """
+        @server.tool
+        async def blocks() -> str:
+            say("blocking")
+            time.sleep(60)
+
+        @server.tool
+        async def waits() -> str:
+            say("waiting")
+            await asyncio.sleep(60)
+        """
+    )
+    server.call(1, "waits")
+    server.hears("waiting")
+    server.call(2, "blocks")
+    server.hears("blocking")
+
+    if end == "signal":
+        server.signal(signal.SIGTERM)
+    else:
+        server.close_input()
+
+    assert server.ends() == 0
+    told = "toolhaft: WARNING: the service ends; cut off: tools/call 'blocks', tools/call 'waits'\n"
+    assert server.stderr.count(told) == 1
+
+
+def test_who_does_not_read_what_is_named_does_not_keep_the_process(
+    serve: Serve, tmp_path: Path
+) -> None:
+    server = serve(
+        """
+        @server.tool
+        async def blocks() -> str:
+            os.write(2, b"x" * 4096)  # which is all that there is room for
+            open("blocking", "w").close()
+            time.sleep(60)
+        """,
+        reading_stderr=False,
+        stderr_size=4096,
+    )
+    server.call(1, "blocks")
+    eventually((tmp_path / "blocking").exists)
+
+    server.signal(signal.SIGTERM)
+
+    assert server.ends(ENDS) == 0
+
+
+def eventually(found: Callable[[], bool]) -> None:
+    """Wait until it is so."""
+    deadline = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("tool", ["waits", "returns"])
+def test_a_request_during_the_end_is_told_that_the_server_ends(serve: Serve, tool: str) -> None:
+    server = serve(
+        """
+        limits = Limits(shutdown_seconds=10, finish_seconds=1)
+        server = Server("tested", version="1.0.0", limits=limits)
+
+        @server.tool
+        async def cleans_up() -> None:
+            say("working")
+            try:
+                await asyncio.Event().wait()
+            finally:
+                say("cleaning up")
+                await asyncio.sleep(0.5)
+
+        @server.tool
+        async def waits() -> None:
+            await asyncio.sleep(60)
+
+        @server.tool
+        async def returns() -> int:
+            return 5
+        """
+    )
+    server.call(1, "cleans_up")
+    server.hears("working")
+    server.signal(signal.SIGTERM)
+    server.hears("cleaning up")
+
+    server.call(2, tool)
+
+    error = server.answer(2)["error"]
+    assert error == {"code": -32603, "message": "the server ends; try again in a moment"}
+    assert server.ends() == 0
+    assert "ERROR" not in server.stderr
 
 
 # Over streams

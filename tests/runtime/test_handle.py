@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -105,6 +106,19 @@ async def test_a_lone_surrogate_in_text_is_answered_with_an_error(server: Server
     assert json.loads(answer)["error"]["code"] == -32700
 
 
+async def test_a_lone_surrogate_in_a_dict_is_answered_as_in_text(server: Server) -> None:
+    message = call(1, "plain", 1)
+    message["params"]["arguments"] = {"n": 1, "more": ["\udc80"]}
+
+    answer = await server.handle(message)
+    in_text = await server.handle(json.dumps(message, ensure_ascii=False))
+
+    assert answer is not None
+    assert in_text is not None
+    assert answer == json.loads(in_text)
+    assert (answer["id"], answer["error"]["code"]) == (1, -32700)
+
+
 @pytest.mark.parametrize("id_", [0, -1, 2**53, 2**63, 2**70, "", "ü", "1"])
 async def test_an_id_comes_back_as_it_was(server: Server, id_: int | str) -> None:
     answer = await server.handle({**PING, "id": id_})
@@ -164,6 +178,31 @@ async def test_a_batch_of_notifications_gives_none(server: Server) -> None:
         server.handle('[{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","method":"y"}]', session),
         PATIENCE,
     )
+
+    assert answer is None
+
+
+@pytest.mark.parametrize("kind", ["coroutine", "plain"])
+async def test_a_batch_whose_only_call_is_cancelled_gives_none(server: Server, kind: str) -> None:
+    @server.tool
+    async def coroutine() -> None:
+        await asyncio.Event().wait()
+
+    @server.tool
+    def plain_one(ctx: Context) -> None:
+        while not ctx.cancelled:
+            time.sleep(0.01)
+
+    session = Session()
+    await server.handle(initialize("2025-03-26"), session)
+    params = {"name": "coroutine" if kind == "coroutine" else "plain_one", "arguments": {}}
+    cancelled = {"requestId": 2}
+    batch = [
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params},
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled},
+    ]
+
+    answer = await asyncio.wait_for(server.handle(json.dumps(batch), session), PATIENCE)
 
     assert answer is None
 

@@ -10,7 +10,7 @@ from ..protocol.ports import Traffic
 from ..runtime import descriptors
 from ..server import Server
 from .outputs import cannot_write
-from .target import BadTarget, load_any
+from .target import BadTarget, load_any, load_for_stdio
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -24,7 +24,7 @@ def execute(options: argparse.Namespace) -> int:
             descriptors.take()
         if options.directory is not None:
             os.chdir(options.directory)
-        found = load_any(options.target)
+        found = load_any(options.target) if over_http else load_for_stdio(options.target)
         option = "--log-traffic" if options.log_traffic else "TOOLHAFT_LOG"
         log = options.log_traffic or os.environ.get("TOOLHAFT_LOG")
         if isinstance(found, Listener):

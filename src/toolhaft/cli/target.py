@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+from ..held import held_back
 from ..listener import Listener
 from ..misspelt import near_name
 from ..server import Server
@@ -40,11 +41,26 @@ def load(target: str) -> Server:
 
 
 def load_any(target: str) -> Server | Listener:
-    """The server that a target names, or the listener.
+    """The server that a target names, or the listener. A `run()` in its file serves nothing.
 
     Raises:
         BadTarget: there is none.
     """
+    with held_back("stdio", "http"):
+        return _load(target)
+
+
+def load_for_stdio(target: str) -> Server | Listener:
+    """The same, but a `run()` over stdio serves where it is called: this is what comes next anyway.
+
+    Raises:
+        BadTarget: there is none.
+    """
+    with held_back("http"):
+        return _load(target)
+
+
+def _load(target: str) -> Server | Listener:
     if "://" in target:
         raise BadTarget(
             f"{target!r} is a URL; a target must be a file or a module, as in server.py or "

@@ -30,6 +30,9 @@ _CONTENT = (Block, Result, CallToolResult, *WIRE_BLOCKS, *BYTES)
 _decode_anything = msgspec.json.Decoder().decode
 # Types whose values need no check beyond the type itself. A float does: it may be no number.
 _SCALARS = (int, bool)
+# Keywords whose operands are no schemas, and those whose are schemas by name.
+_DATA = ("const", "enum", "default", "examples")
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
 class WrongResult(Exception):
@@ -249,15 +252,24 @@ def _text_only(text: bytes) -> bytes:
 
 
 def _moved(schema: Any, to: str) -> Any:
-    """A schema that is now elsewhere: what refers to its root refers to there."""
+    """A schema that is now elsewhere: what refers to its root refers to there. One that has an id
+    is its own root, wherever it is."""
     if isinstance(schema, list):
         return [_moved(item, to) for item in schema]  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: to + value[1:] if key == "$ref" and isinstance(value, str) else _moved(value, to)
-        for key, value in cast(Schema, schema).items()
-    }
+    if not isinstance(schema, dict) or "$id" in schema:
+        return cast(Any, schema)
+    return {key: _moved_part(key, value, to) for key, value in cast(Schema, schema).items()}
+
+
+def _moved_part(keyword: str, value: Any, to: str) -> Any:
+    if keyword == "$ref":
+        # The others name an anchor, which moves by itself, or another document.
+        return to + value[1:] if value == "#" or str(value).startswith("#/") else value
+    if keyword in _DATA:
+        return value
+    if keyword in _NAMED and isinstance(value, dict):  # by names, which may be those of keywords
+        return {name: _moved(each, to) for name, each in cast(Schema, value).items()}
+    return _moved(value, to)
 
 
 def _kind(value: Any) -> str:

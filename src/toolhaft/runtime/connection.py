@@ -5,7 +5,7 @@ thread of the watch (`watch.py`).
 """
 
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from msgspec import UnsetType
@@ -98,6 +98,8 @@ class Connection:
         self._send_pieces = outlet.send_pieces
         self.throttle = outlet.throttle
         self.drained = outlet.drained
+        # Told of each message that came to its end without an answer. From any thread.
+        self.unanswered: Callable[[], object] | None = None
 
     # What comes in
 
@@ -163,6 +165,8 @@ class Connection:
             self.send(frame)
         elif type(frame) is tuple:
             self._send_pieces(frame)
+        elif self.unanswered is not None:
+            self.unanswered()
 
     @property
     def is_full(self) -> bool:

@@ -9,32 +9,109 @@ import io
 import os
 import stat
 import sys
+from types import FrameType
+from typing import Final
 
 from .stderr import drain
+
+# Where the modules of Python itself are, but for those that were installed beside them.
+_LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
+_INSTALLED: Final = ("site-packages" + os.sep, "dist-packages" + os.sep)
+
+
+class _Teller:
+    """Sends what is printed to stderr, and says so once. Never waits: a client need not read it."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def put(self, text: str) -> None:
+        """To be called by what the author calls."""
+        if not self._said:
+            self._said = True
+            drain.put(
+                "toolhaft: stdout belongs to the protocol, so what is printed goes to stderr; "
+                f"first printed at {_place(sys._getframe(2))}\n"  # pyright: ignore[reportPrivateUsage]
+            )
+        drain.put(text)
+
+
+def _place(frame: FrameType) -> str:
+    """Who has printed: not what of Python itself was used for it."""
+    each: FrameType | None = frame
+    while each is not None and _is_of_python(each.f_code.co_filename):
+        each = each.f_back
+    found = frame if each is None else each
+    return f"{found.f_code.co_filename}:{found.f_lineno}"
+
+
+def _is_of_python(filename: str) -> bool:
+    if filename.startswith("<frozen "):
+        return True
+    rest = filename.removeprefix(_LIBRARY)
+    return rest != filename and not rest.startswith(_INSTALLED)
+
+
+class _DivertedBytes(io.BufferedIOBase):
+    """Stands in for `sys.stdout.buffer`."""
+
+    name = "<stdout>"
+    mode = "wb"
+
+    def __init__(self, teller: _Teller) -> None:
+        self._teller = teller
+
+    def write(self, data: bytes | bytearray | memoryview, /) -> int:  # type: ignore[override]
+        """Write to stderr."""
+        taken = bytes(data)
+        self._teller.put(taken.decode("utf-8", "backslashreplace"))
+        return len(taken)
+
+    @property
+    def raw(self) -> "_DivertedBytes":
+        """Nothing is held back here, so it is the same."""
+        return self
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def fileno(self) -> int:
+        """The descriptor, which leads to stderr too."""
+        return 1
+
+    def close(self) -> None:
+        """It stays: what is put around it for a while closes it."""
 
 
 class Diverted(io.TextIOBase):
     """Stands in for `sys.stdout`: sends what is printed to stderr, and says so once."""
 
     encoding = "utf-8"
+    errors = "backslashreplace"
+    newlines = None
+    name = "<stdout>"
+    mode = "w"
+    line_buffering = True
+    write_through = True
 
     def __init__(self) -> None:
-        self._said = False
+        self._teller = _Teller()
+        self._bytes = _DivertedBytes(self._teller)
 
     def write(self, text: str, /) -> int:
-        """Write to stderr. Never waits: a client need not read it."""
-        if not self._said:
-            self._said = True
-            frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-            drain.put(
-                "toolhaft: stdout belongs to the protocol, so what is printed goes to stderr; "
-                f"first printed at {frame.f_code.co_filename}:{frame.f_lineno}\n"
-            )
-        drain.put(text)
+        """Write to stderr."""
+        self._teller.put(text)
         return len(text)
+
+    def reconfigure(self, **_: object) -> None:
+        """Whatever is asked for, it stays as it is: stderr takes every text."""
 
     def flush(self) -> None:
         """Nothing is held back here."""
+
+    def close(self) -> None:
+        """It stays."""
 
     def writable(self) -> bool:
         """It is."""
@@ -47,7 +124,11 @@ class Diverted(io.TextIOBase):
     @property
     def buffer(self) -> io.BufferedIOBase:
         """For those who print bytes."""
-        return sys.stderr.buffer  # type: ignore[return-value]
+        return self._bytes
+
+    def detach(self) -> io.BufferedIOBase:  # type: ignore[override]
+        """The same, for those who put another text around it."""
+        return self._bytes
 
 
 class Descriptors:

@@ -45,6 +45,7 @@ log = logging.getLogger(__name__)
 Mask = Callable[[str, BaseException], str]
 
 _COROUTINE: Any = CoroutineType
+ENDS = "the server ends; try again in a moment"
 _TOO_MANY = "too many calls at once; wait for some of them"
 
 
@@ -81,6 +82,8 @@ class Driver:
         self._quiet: asyncio.Future[None] | None = None
         self.soon = Soon(self.loop)
         self.closing = asyncio.Event()
+        # Has all been cancelled? Nothing that waits is begun any more.
+        self._ends = False
         self.post = Post(self.loop)
         # Whose code the loop's thread has begun last.
         self.current: Running | None = None
@@ -275,6 +278,8 @@ class Driver:
                 log.error("%s, while it made way for its questions", told(running), exc_info=error)
             self._end(running, b"", None, "asked")
             return
+        if self._ends and isinstance(error, asyncio.CancelledError):  # it came too late to begin
+            error = InternalError(ENDS)
         masked = self.masked(running, error)
         self._end(running, failed(running, masked), masked, "error")
 
@@ -407,6 +412,7 @@ class Driver:
         await self.quiet(grace)
 
     def _cancel_all(self) -> None:
+        self._ends = True
         cancelled = list(self.calls.values())
         if cancelled:
             calls = clipped(", ".join(told(running) for running in cancelled))

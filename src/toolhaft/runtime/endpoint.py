@@ -28,7 +28,7 @@ from ..protocol.http import (
 from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
-from .driver import Driver
+from .driver import ENDS, Driver
 from .listening import Listening
 from .memory import MemoryStore
 from .pair import Pair
@@ -45,7 +45,6 @@ from .sessions import Live, Sessions
 # Where the transport of the oldest revision is, behind the path of its service.
 PAIR: Final = "/sse"
 PAIR_SCOPE: Final = "toolhaft.pair"
-_ENDS = "the server ends; try again in a moment"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -192,7 +191,7 @@ class Endpoint:
             told = response.headers
             told += [header for header in cors(head["origin"]) if header not in told]
         if self._ending:
-            raise TurnedAway(refused(503, _ENDS, retry_after="1", connection="close"))
+            raise TurnedAway(refused(503, ENDS, retry_after="1", connection="close"))
 
     async def vouch(self, head: Head, response: Response) -> None:
         """Raise what turns a request away, if it may not come in."""
@@ -305,9 +304,9 @@ class Endpoint:
 
     def abandon(self) -> None:
         """Tell everybody whose call is still under way that there will be no result."""
-        self._driver.abandon(InternalError(_ENDS))
+        self._driver.abandon(InternalError(ENDS))
         if self._pair is not None:
-            self._pair.abandon(InternalError(_ENDS))
+            self._pair.abandon(InternalError(ENDS))
 
     def hurry(self) -> None:
         """Let go of everybody who neither sends nor reads."""

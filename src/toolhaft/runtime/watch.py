@@ -12,8 +12,11 @@ import threading
 import time
 from collections.abc import Callable
 
+from ..errors import clipped
 from .connection import Connection
+from .driver import told
 from .holdups import Blame
+from .stderr import drain
 from .stdio import Input, Output
 
 # How long the loop may be away before somebody stands in: at most two of these.
@@ -92,7 +95,22 @@ class Watch:
                 self._deadline = time.monotonic() + self._seconds_to_end
             self._taken = taken
         if self._deadline is not None and time.monotonic() > self._deadline:
-            os._exit(0)
+            try:
+                self._name_who_is_cut_off()
+            finally:
+                os._exit(0)
+
+    def _name_who_is_cut_off(self) -> None:
+        """The loop was to cancel and to name them, and did not get so far. Not by the log, whose
+        handlers are the author's and may wait."""
+        driver = self._connection.driver
+        culprit, calls = driver.culprit, list(driver.calls.values())
+        named = [culprit] if culprit is not None else []
+        named += [call for call in calls if call is not culprit]
+        if named:
+            calls_told = clipped(", ".join(map(told, named)))
+            drain.put(f"toolhaft: WARNING: the service ends; cut off: {calls_told}\n")
+            drain.flush()
 
     def _stand_in(self) -> None:
         """Do the loop's reading until it is back."""
