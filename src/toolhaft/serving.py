@@ -18,7 +18,7 @@ from .options import RunnerName, Terms
 from .protocol.http import LOOPBACK, Doors
 from .protocol.limits import Limits
 from .protocol.ports import Bus, Store
-from .runtime import descriptors
+from .runtime import descriptors, interrupts
 from .runtime.asgi import App, Mounted
 from .runtime.endpoint import Settings
 from .runtime.endurance import run_to_the_end
@@ -84,6 +84,7 @@ class Serving:
 
     def run(self, workers: int) -> None:
         """Serve until a signal comes."""
+        interrupts.remember()
         self._check()
         self._check_workers(workers)
         self._workers = workers

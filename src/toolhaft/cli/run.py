@@ -7,7 +7,7 @@ import sys
 
 from ..listener import Listener
 from ..protocol.ports import Traffic
-from ..runtime import descriptors
+from ..runtime import descriptors, interrupts
 from ..server import Server
 from .outputs import cannot_write
 from .target import BadTarget, load_any, load_for_stdio
@@ -24,6 +24,8 @@ def execute(options: argparse.Namespace) -> int:
             descriptors.take()
         if options.directory is not None:
             os.chdir(options.directory)
+        if over_http:
+            interrupts.remember()
         found = load_any(options.target) if over_http else load_for_stdio(options.target)
         option = "--log-traffic" if options.log_traffic else "TOOLHAFT_LOG"
         log = options.log_traffic or os.environ.get("TOOLHAFT_LOG")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator
 from types import FrameType
 from typing import Final
 
+from . import interrupts
 from .asgi import App
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ class Ending:
             return
         numbers = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.on_signal) for number in numbers}
+        if interrupts.has_come():
+            self._loop.call_soon(self.on_signal, signal.SIGINT, None)
         try:
             yield
         finally:
