@@ -367,6 +367,7 @@ class _Run:
                 last = next(values)
                 self._context.check()
                 self._report(last)
+                self._exchange.throttle()
         except StopIteration as stop:
             is_returned = self._callee.signature.is_returned or stop.value is not None
             return stop.value if is_returned else last

@@ -58,6 +58,7 @@ class SyncContext:
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the client how far this call is."""
         self._context.send_progress(done, total, message)
+        self._exchange.throttle()
 
     def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
         """Send the client a log message."""
@@ -308,17 +309,22 @@ class Context(Current):
         self._exchange.hang_up()
 
     def send_progress(self, done: float, total: float | None, message: str | None) -> None:
-        """What both forms of `progress` do."""
+        """What both forms of `progress` do before they wait for a client that does not read."""
         exchange = self._exchange
         token = exchange.meta.progress_token
         if not (isfinite(done) and (total is None or isfinite(total))):
             raise ValueError(f"progress must be finite, not {done} of {total}")
         if token is UNSET:
             return
+        # As JSON has it: others that can be a number are sent as texts, or as true.
+        if type(done) is not int and type(done) is not float:
+            done = float(done)
+        if total is not None and type(total) is not int and type(total) is not float:
+            total = float(total)
         params = Progress(
             progress_token=token,
-            progress=_number(done),
-            total=UNSET if total is None else _number(total),
+            progress=done,
+            total=UNSET if total is None else total,
             message=UNSET if message is None else message,
         )
         # "The progress value MUST increase with each notification", whichever thread is quicker.
@@ -327,7 +333,6 @@ class Context(Current):
                 return
             self._done = done
             exchange.tell("notifications/progress", params)
-        exchange.throttle()
 
     def send_log(self, level: LogLevel, data: Any, logger: str | None) -> None:
         """What both forms of `log` do."""
@@ -344,11 +349,6 @@ class Context(Current):
 
 # Several threads may report at once. Held for as long as it takes to write, never to wait.
 _RISING: Final = threading.Lock()
-
-
-def _number(value: float) -> float:
-    """As JSON has it: others that can be one are sent as texts or as true."""
-    return value if type(value) is int or type(value) is float else float(value)
 
 
 def _name(key: str | None) -> str:
