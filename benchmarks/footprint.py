@@ -9,7 +9,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-SOURCE = Path(__file__).resolve().parents[1] / "src" / "toolhaft"
+SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 # What a user installs, in the order of the table.
 INSTALLS = ("toolhaft", "toolhaft[http]", "mcp", "fastmcp")
@@ -71,7 +71,7 @@ def _is_wanted(requirement: Requirement, extras: set[str]) -> bool:
 
 def _bytes_of(installed: Distribution) -> int:
     if installed.name == "toolhaft":  # installed from its source, which lists no files
-        files = SOURCE.rglob("*.py")
-        return sum(file.stat().st_size for file in files)
-    paths = [Path(str(file.locate())) for file in installed.files or ()]
+        paths = list(SOURCE.rglob("*"))
+    else:
+        paths = [Path(str(file.locate())) for file in installed.files or ()]
     return sum(path.stat().st_size for path in paths if path.suffix != ".pyc" and path.is_file())

@@ -29,7 +29,7 @@ def python_of(install: str) -> str:
     parts: dict[str, Path] = {}  # by name, since packages may share a folder
     for name, installed in found.items():
         if name == "toolhaft":  # which is installed from its source, as it is here
-            parts |= {package.name: package for package in SOURCE.parent.iterdir()}
+            parts |= {package.name: package for package in SOURCE.iterdir()}
             continue
         names = {file.parts[0] for file in installed.files or ()} - {"..", "__pycache__"}
         parts |= {name: Path(str(installed.locate_file(name))) for name in names}

@@ -23,6 +23,7 @@ CACHE = HERE / ".cache"
 
 STAGE_DEADLINE = 90.0  # seconds; mcp and fastmcp need about ten to register 5,000 tools
 IMPORT_DEADLINE = 30.0
+IMPORTS = 3  # per contender and round, each after a start of Python without it
 
 # Common on build machines; each would make one contender or all of them slower than in daily use.
 PYTHON_SETTINGS = {
@@ -97,7 +98,8 @@ CONTENDERS = (
 class Sample:
     """One measurement: the figure in the workload's unit, and the figure shown beside it.
 
-    Beside calls/s that is the server's CPU time per call in µs, beside import the time in all.
+    Beside calls/s that is the server's CPU time per call in µs, beside import what Python takes
+    without it.
     """
 
     figure: float
@@ -229,14 +231,17 @@ def seconds_of_python(python: str, code: str) -> float:
     return time.perf_counter() - start
 
 
-def seconds_of_bare_python() -> float:
-    return min(seconds_of_python(python_of("msgspec"), "pass") for _ in range(5))
+def run_import(contender: Contender) -> Measured:
+    """Import the contender in processes of their own, by turns with Python that imports nothing."""
 
+    def milliseconds(code: str) -> float:
+        return seconds_of_python(contender.python, code) * 1e3
 
-def run_import(contender: Contender, bare: float) -> Measured:
-    """Import the contender once in a process of its own; `bare` is what Python takes without."""
-    in_all = seconds_of_python(contender.python, contender.import_line)
-    return Measured({IMPORT: [Sample((in_all - bare) * 1e3, beside=in_all * 1e3)]})
+    samples = []
+    for _ in range(IMPORTS):
+        bare = milliseconds("pass")
+        samples.append(Sample(milliseconds(contender.import_line), beside=bare))
+    return Measured({IMPORT: samples})
 
 
 def why_unavailable(contender: Contender) -> str | None:

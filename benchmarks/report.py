@@ -17,7 +17,12 @@ SUBJECT = "toolhaft"
 LIMIT = "limit"
 
 # Whose version says most about a contender that is not a package itself.
-PACKAGE_BELOW = {LIMIT: "msgspec", "toolhaft-asgi": "toolhaft", "limit-granian": "granian"}
+PACKAGE_BELOW = {
+    "bridge": "toolhaft",
+    LIMIT: "msgspec",
+    "toolhaft-asgi": "toolhaft",
+    "limit-granian": "granian",
+}
 SERVED_BY = ("uvicorn", "uvloop", "httptools")
 
 # Between these, a page holds what the last recorded run has measured.
@@ -26,7 +31,7 @@ BEGIN, END = "<!-- measured -->", "<!-- end of what was measured -->"
 NOTE_ON_STDIO = (
     "Of calls the better quartile; of start and import, which happen once, the shortest; of memory "
     "the median. In brackets: beside calls/s the server's CPU time per call in µs, beside the "
-    "import the time in all."
+    "import what Python takes without it."
 )
 NOTE_ON_HTTP = (
     "Of calls the better quartile, else medians; all but limit-granian on uvicorn. In brackets: "

@@ -9,7 +9,7 @@ from statistics import median
 
 from http_workloads import HTTP_WORKLOADS
 from measuring import Sample
-from workloads import WORKLOADS, Workload
+from workloads import IMPORT, WORKLOADS, Workload
 
 WORKLOAD_OF = {workload.name: workload for workload in (*WORKLOADS, *HTTP_WORKLOADS)}
 
@@ -38,20 +38,28 @@ class Results:
 
     def figure(self, workload: Workload, contender: str) -> float | None:
         """What counts of the samples, in the workload's unit."""
-        samples = self.samples.get((workload, contender))
-        figures = [sample.figure for sample in samples or []]
-        return typical(workload, figures, high=workload.unit == "calls/s") if figures else None
+        figures = [sample.figure for sample in self.samples.get((workload, contender), [])]
+        if not figures:
+            return None
+        counts = typical(workload, figures, high=workload.unit == "calls/s")
+        if workload is IMPORT:
+            counts -= self.beside(workload, contender) or 0.0
+        return counts
 
     def beside(self, workload: Workload, contender: str) -> float | None:
-        """The same of the second figure: CPU time per call, or import in all."""
-        samples = self.samples.get((workload, contender), [])
-        figures = [sample.beside for sample in samples if sample.beside is not None]
+        """The same of the second figure: CPU time per call, or Python that imports nothing."""
+        figures = self._besides(workload, contender)
         return typical(workload, figures, high=False) if figures else None
 
-    def least_beside(self, workload: Workload, contender: str) -> float | None:
-        """The least of the second figure."""
+    def growth(self, few: Workload, many: Workload, contender: str) -> float | None:
+        """How many times the second figure of one workload another has: the median over pairs that
+        were measured one after the other, each in as good or bad a moment as its partner."""
+        pairs = zip(self._besides(few, contender), self._besides(many, contender), strict=False)
+        return median(ratios) if (ratios := [more / less for less, more in pairs]) else None
+
+    def _besides(self, workload: Workload, contender: str) -> list[float]:
         samples = self.samples.get((workload, contender), [])
-        return min((each.beside for each in samples if each.beside is not None), default=None)
+        return [sample.beside for sample in samples if sample.beside is not None]
 
     def times_better(self, workload: Workload, contender: str, than: str) -> float | None:
         """The ratio of the figures, turned so that more is better."""
@@ -108,12 +116,7 @@ def figure(name: str) -> Reading:
 
 
 def cpu_growth(few: str, many: str) -> Reading:
-    """Two starts of the same server are compared, by the best of each: a tenth is less than what
-    another program on the machine adds to either."""
-    return lambda results: quotient(
-        results.least_beside(WORKLOAD_OF[many], "toolhaft"),
-        results.least_beside(WORKLOAD_OF[few], "toolhaft"),
-    )
+    return lambda results: results.growth(WORKLOAD_OF[few], WORKLOAD_OF[many], "toolhaft")
 
 
 @dataclass(frozen=True)

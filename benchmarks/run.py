@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import report
 from chart import as_svg
 from http_measuring import HTTP_CONTENDERS, HttpTurns
-from http_workloads import HTTP_STAGES, HttpCalls, HttpStage
+from http_workloads import HTTP_STAGES, TURNS, HttpCalls, HttpStage
 from measuring import (
     CONTENDERS,
     CannotMeasure,
@@ -30,15 +31,16 @@ from measuring import (
     build_load,
     run_import,
     run_stage,
-    seconds_of_bare_python,
     why_unavailable,
 )
 from results import HTTP, STDIO, Part, Results
-from workloads import IMPORT, STAGES, Stage, Workload, matching
+from workloads import GROUPS, IMPORT, Stage, Workload, matching
 
 RESULTS_FILE = Path(__file__).resolve().parent / "RESULTS.md"
 ROOT = RESULTS_FILE.parents[1]
 PAGE_FILE = ROOT / "docs" / "performance.md"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,6 @@ FULL = Effort(rounds=5, seconds=0.45, allowance=20, everything=True)
 QUICK = Effort(rounds=2, seconds=0.2, allowance=6, everything=False)
 FULL_HTTP = Effort(rounds=4, seconds=0.48, allowance=40, everything=True)
 QUICK_HTTP = Effort(rounds=2, seconds=0.24, allowance=15, everything=False)
-# In so many parts a workload over HTTP is done in each round; contenders take turns at each.
-TURNS = 4
 
 
 class Run:
@@ -82,21 +82,6 @@ class Run:
     def _measure_round(self, number: int, progress: str) -> None:
         raise NotImplementedError
 
-    def _measure_stage(
-        self, stage: Stage, run: Callable[..., Measured], number: int, *, progress: str
-    ) -> None:
-        """Let the contenders take turns in a stage, if any of it is wanted."""
-        if not set(stage.workloads) & set(self.wanted):
-            return
-        for contender in to_and_fro(self.contenders, number):
-            if contender.name in stage.slow_for and not self.effort.everything:
-                continue
-            show_progress(f"{progress}: {stage.name}, {contender.name}")
-            measure = partial(
-                run, contender, stage=stage, wanted=self.wanted, seconds=self.effort.seconds
-            )
-            self._attempt((stage.name, contender.name), measure)
-
     def _attempt(self, key: tuple[str, str], measure: Callable[[], Measured]) -> bool:
         """Measure, unless that failed before or the contender has used up its time for it. Has it
         been done?"""
@@ -118,14 +103,26 @@ class StdioRun(Run):
         run = partial(run_stage, build_load("load"))
         if IMPORT in self.wanted:
             self._measure_import(progress)
-        for stage in STAGES:
-            self._measure_stage(stage, run, number, progress=progress)
+        for group in GROUPS:
+            wanted = [stage for stage in group if set(stage.workloads) & set(self.wanted)]
+            for contender in to_and_fro(self.contenders, number):
+                for stage in to_and_fro(wanted, number):
+                    self._measure_stage(stage, contender, run, progress=progress)
+
+    def _measure_stage(
+        self, stage: Stage, contender: Contender, run: Callable[..., Measured], *, progress: str
+    ) -> None:
+        if contender.name in stage.slow_for and not self.effort.everything:
+            return
+        show_progress(f"{progress}: {stage.name}, {contender.name}")
+        seconds = self.effort.seconds
+        measure = partial(run, contender, stage=stage, wanted=self.wanted, seconds=seconds)
+        self._attempt((stage.name, contender.name), measure)
 
     def _measure_import(self, progress: str) -> None:
-        bare = seconds_of_bare_python()
         for contender in self.contenders:
             show_progress(f"{progress}: import, {contender.name}")
-            self._attempt((IMPORT.name, contender.name), partial(run_import, contender, bare))
+            self._attempt((IMPORT.name, contender.name), partial(run_import, contender))
 
 
 class HttpRun(Run):
@@ -148,19 +145,20 @@ class HttpRun(Run):
             key = (stage.name, contender.name)
             if not spared and self._attempt(key, partial(turns.start, contender)):
                 able.append(contender)
-        for turn in range(TURNS):
+        for turn in range(stage.turns):
             for workload in wanted:
-                several = TURNS if type(workload) is HttpCalls else 1
-                for contender in to_and_fro(able, turn) if turn < several else []:
+                # Calls can be done in parts; what happens once happens in the first turn.
+                takes_part = type(workload) is HttpCalls or turn == 0
+                for contender in to_and_fro(able, turn) if takes_part else []:
                     show_progress(f"{progress}, {contender.name}")
-                    seconds = self.effort.seconds / several
+                    seconds = self.effort.seconds / TURNS
                     measure = partial(turns.measure, contender, workload, seconds=seconds)
                     self._attempt((stage.name, contender.name), measure)
 
 
-def to_and_fro(contenders: list[Contender], turn: int) -> list[Contender]:
+def to_and_fro(row: list[T], turn: int) -> list[T]:
     """So that none is always the one after the slowest."""
-    return contenders[:: 1 if turn % 2 == 0 else -1]
+    return row[:: 1 if turn % 2 == 0 else -1]
 
 
 def show_progress(line: str) -> None:

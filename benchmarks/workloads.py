@@ -68,7 +68,7 @@ class Stage:
 START = Workload("start", "process start to first answer", "ms")
 READY = Workload("ready", "process start to result of first call", "ms")
 MEMORY = Workload("memory", "memory after start (RSS)", "MB")
-IMPORT = Workload("import", "import, on top of bare Python (in all)", "ms")
+IMPORT = Workload("import", "import, on top of bare Python (itself)", "ms")
 
 
 def request(method: str, params: dict[str, Any], *, handshake: bool) -> str:
@@ -127,50 +127,59 @@ def listing(name: str, title: str, *, count: int) -> Calls:
     return Calls(name, title, method="tools/list", params={}, expected=last, one_core=True)
 
 
-STAGES = (
-    Stage(name="start", workloads=(START, READY, MEMORY)),
-    Stage(
-        name="calls",
-        workloads=(
-            START,
-            READY,
-            MEMORY,
-            adding("call", "call, one by one", one_core=True),
-            adding("call-cores", "call, one by one, across cores"),
-            adding("call-64", "call, 64 in flight", in_flight=64),
-            adding("sync", "sync tool, one by one", tool="add_sync", one_core=True),
-            adding("sync-64", "sync tool, 64 in flight", tool="add_sync", in_flight=64),
-            searching("nested", "nested arguments, 50 items", count=50),
-            echoing("echo-1m", "echo of 1 MiB", size=1 << 20),
-        ),
-    ),
-    Stage(
-        name="calls of 2026-07-28",
-        handshake=False,
-        workloads=(
-            adding("call-2026", "call, one by one, 2026-07-28", one_core=True),
-            adding("call-2026-64", "call, 64 in flight, 2026-07-28", in_flight=64),
-        ),
-    ),
-    Stage(
-        name="100 tools",
-        tools=100,
-        workloads=(listing("list-100", "tools/list of 100 tools", count=100),),
-    ),
-    Stage(
-        name="10 tools",
-        tools=10,
-        workloads=(adding_steadily("tools-10", "64 in flight, 10 tools registered"),),
-    ),
-    Stage(
-        name="5,000 tools",
-        tools=5000,
-        slow_for=frozenset({"mcp", "fastmcp"}),  # ten seconds and more, just to register them
-        workloads=(adding_steadily("tools-5000", "64 in flight, 5,000 tools registered"),),
+STARTS = Stage(name="start", workloads=(START, READY, MEMORY))
+CALLS = Stage(
+    name="calls",
+    workloads=(
+        START,
+        READY,
+        MEMORY,
+        adding("call", "call, one by one", one_core=True),
+        adding("call-cores", "call, one by one, across cores"),
+        adding("call-64", "call, 64 in flight", in_flight=64),
+        adding("sync", "sync tool, one by one", tool="add_sync", one_core=True),
+        adding("sync-64", "sync tool, 64 in flight", tool="add_sync", in_flight=64),
+        searching("nested", "nested arguments, 50 items", count=50),
+        echoing("echo-1m", "echo of 1 MiB", size=1 << 20),
     ),
 )
+CALLS_2026 = Stage(
+    name="calls of 2026-07-28",
+    handshake=False,
+    workloads=(
+        adding("call-2026", "call, one by one, 2026-07-28", one_core=True),
+        adding("call-2026-64", "call, 64 in flight, 2026-07-28", in_flight=64),
+    ),
+)
+HUNDRED_TOOLS = Stage(
+    name="100 tools",
+    tools=100,
+    workloads=(listing("list-100", "tools/list of 100 tools", count=100),),
+)
+TEN_TOOLS = Stage(
+    name="10 tools",
+    tools=10,
+    workloads=(adding_steadily("tools-10", "64 in flight, 10 tools registered"),),
+)
+THOUSANDS_OF_TOOLS = Stage(
+    name="5,000 tools",
+    tools=5000,
+    slow_for=frozenset({"mcp", "fastmcp"}),  # ten seconds and more, just to register them
+    workloads=(adding_steadily("tools-5000", "64 in flight, 5,000 tools registered"),),
+)
 
-WORKLOADS = (START, READY, IMPORT, MEMORY, *(calls for stage in STAGES for calls in stage.calls))
+# From one group to the next contenders take turns; all of a group each does in a row, so that its
+# stages can be compared.
+GROUPS = (
+    (STARTS,),
+    (CALLS,),
+    (CALLS_2026,),
+    (HUNDRED_TOOLS,),
+    (TEN_TOOLS, THOUSANDS_OF_TOOLS),
+)
+
+_ROWS = (calls for group in GROUPS for stage in group for calls in stage.calls)
+WORKLOADS = (START, READY, IMPORT, MEMORY, *_ROWS)
 
 
 def matching(patterns: list[str], workloads: tuple[Workload, ...]) -> tuple[Workload, ...]:

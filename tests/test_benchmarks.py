@@ -18,7 +18,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """The modules of the benchmark, which are scripts beside each other."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     before = set(sys.modules)
-    names = ("chart", "footprint", "homes", "measuring", "report", "results")
+    names = ("chart", "footprint", "homes", "measuring", "report", "results", "workloads")
     yield SimpleNamespace(**{name: __import__(name) for name in names})
     for name in set(sys.modules) - before:
         if str(BENCHMARKS) in str(getattr(sys.modules[name], "__file__", "")):
@@ -58,6 +58,35 @@ def test_the_page_keeps_what_is_around_the_figures(bench: SimpleNamespace) -> No
     assert "\nold\n" not in written
     [rate] = [line for line in written.splitlines() if line.startswith("| call, one by one: rate")]
     assert [cell.strip() for cell in rate.split("|")[2:5]] == ["≥ 20.0 times mcp", "20.0", "PASS"]
+
+
+def test_an_import_is_what_it_takes_longer_than_python_by_the_shortest_of_each(
+    bench: SimpleNamespace,
+) -> None:
+    results, row = bench.results.Results(bench.results.STDIO, ["bridge"]), bench.workloads.IMPORT
+    tries = [(90.0, 20.0), (24.0, 30.0), (25.0, 21.0)]
+    results.add("bridge", {row: [bench.measuring.Sample(*each) for each in tries]})
+
+    assert results.figure(row, "bridge") == 4.0
+    assert results.beside(row, "bridge") == 20.0
+
+
+def test_growth_is_the_median_over_pairs_that_were_measured_together(
+    bench: SimpleNamespace,
+) -> None:
+    results = bench.results.Results(bench.results.STDIO, ["toolhaft"])
+    few, many = (bench.results.WORKLOAD_OF[name] for name in ("tools-10", "tools-5000"))
+    for row, costs in ((few, [10.0, 40.0, 10.0, 10.0]), (many, [10.5, 44.0, 30.0])):
+        samples = [bench.measuring.Sample(1000.0, beside=cost) for cost in costs]
+        results.add("toolhaft", {row: samples})
+
+    assert results.growth(few, many, "toolhaft") == 1.1
+    assert results.growth(few, many, "mcp") is None
+
+
+def test_every_contender_is_known_by_what_is_installed_for_it(bench: SimpleNamespace) -> None:
+    for contender in bench.measuring.CONTENDERS:
+        assert "not installed" not in bench.report.package(contender.name)
 
 
 def test_the_library_is_installed_with_one_other_package(bench: SimpleNamespace) -> None:

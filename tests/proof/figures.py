@@ -26,7 +26,7 @@ class Cell(NamedTuple):
 
 _FIGURES, _TIMES = "Figures", "Times better than mcp"
 _OVER_HTTP = f"{_TIMES} over HTTP"
-_START, _IMPORT = "process start to first answer, ms", "import, on top of bare Python (in all), ms"
+_START, _IMPORT = "process start to first answer, ms", "import, on top of bare Python (itself), ms"
 _CPU = "toolhaft's CPU ÷ limit's"
 
 CELLS: dict[str, Cell] = {
