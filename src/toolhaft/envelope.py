@@ -269,21 +269,14 @@ def is_null(raw: Raw) -> bool:
     return bytes(raw) == b"null"
 
 
-def _id_text(id_: Id) -> bytes:
-    # msgspec refuses integers beyond 64 bits; JSON does not.
-    return str(id_).encode() if type(id_) is int else encode(id_)
-
-
 def response(id_: Id, result: bytes) -> bytes:
     """A successful answer; `result` is the text of a JSON object."""
-    if type(id_) is int:
-        return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id_, result)
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(id_), result)
+    return b"".join((b'{"jsonrpc":"2.0","id":', encode(id_), b',"result":', result, b"}"))
 
 
 def in_pieces(id_: Id, result: bytes) -> tuple[bytes, ...]:
     """The same for a long result, which is not copied for it."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":' % _id_text(id_), result, b"}"
+    return b'{"jsonrpc":"2.0","id":%b,"result":' % encode(id_), result, b"}"
 
 
 def whole(frame: Outgoing) -> bytes:
@@ -299,7 +292,7 @@ def failure(id_: Id | UnsetType, error: McpError, code: int | None = None) -> by
     }
     if error.data is not UNSET:
         body["data"] = error.data
-    head = b"" if id_ is UNSET else b'"id":%b,' % _id_text(id_)
+    head = b"" if id_ is UNSET else b'"id":%b,' % encode(id_)
     return b'{"jsonrpc":"2.0",%b"error":%b}' % (head, encode(body))
 
 
@@ -309,7 +302,7 @@ _NOTIFICATION = b'{"jsonrpc":"2.0","method":'
 def notification(method: str, params: bytes) -> bytes:
     """A message without an id, whose method is one of the protocol's; `params` is the text of a
     JSON object."""
-    return _notification(method) + params + b"}"
+    return b"".join((_notification(method), params, b"}"))
 
 
 @lru_cache(32)
@@ -320,7 +313,7 @@ def _notification(method: str) -> bytes:
 def request(id_: Id, method: str, params: bytes) -> bytes:
     """A request of ours; `params` is the text of a JSON object."""
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (
-        _id_text(id_),
+        encode(id_),
         encode(method),
         params,
     )

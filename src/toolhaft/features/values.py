@@ -235,6 +235,7 @@ def _bare(annotation: Any) -> Any:
 # revision knows the fields they have.
 _HEAD = b'{"content":[{"type":"text","text":'
 _STRUCTURED = b'}],"structuredContent":'
+_QUOTED, _UNQUOTED = _HEAD + b'"', b'"' + _STRUCTURED
 _EMPTY = b'{"content":[]}'
 
 
@@ -243,8 +244,8 @@ def _scalar(body: bytes, revision: Revision) -> bytes:
     if not revision.structure:
         return _text_only(b'"%b"' % body)
     if revision.any_structure:
-        return b'%b"%b"%b%b}' % (_HEAD, body, _STRUCTURED, body)
-    return b'%b"%b"%b{"result":%b}}' % (_HEAD, body, _STRUCTURED, body)
+        return b"".join((_QUOTED, body, _UNQUOTED, body, b"}"))
+    return b"".join((_QUOTED, body, _UNQUOTED, b'{"result":', body, b"}}"))
 
 
 def _text_only(text: bytes) -> bytes:
