@@ -93,8 +93,10 @@ def _check_routes(head: Head, plain: dict[bytes, bytes]) -> None:
             same = _said(plain, METHOD) == method
             if same and method == "tools/call":
                 same = _same_name(_said(plain, NAME), params.name)
+            if head.agrees("any", method, params):
+                assert same, f"{method} {params.name!r} is taken for what came before"
             try:
-                head.check_route(method, params)
+                head.check_route("any", method, params)
             except HeaderMismatch:
                 assert not same, f"{method} {params.name!r} is refused"
             else:

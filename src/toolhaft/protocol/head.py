@@ -108,8 +108,8 @@ class Head(Mapping[str, str]):
     """The headers of a request, by name in whatever case, without blanks around their values."""
 
     __slots__ = (
+        "_agreed",
         "_raw",
-        "_routed",
         "fits",
         "layout",
         "repeated",
@@ -134,8 +134,9 @@ class Head(Mapping[str, str]):
             names, values = zip(*_joined(pairs), strict=True)
             layout = _lay_out(names)
         self._raw: Mapping[bytes, bytes] | None = None
-        # What they were found to say last: the method, and which parameter is called how.
-        self._routed: tuple[str, str | None, object] | None = None
+        # What they and a body were found to say last: the version, the method, and which parameter
+        # is called how.
+        self._agreed: tuple[object, str, str | None, object] | None = None
         self.layout = layout
         self.sent: Values = (*values, None)
         # Which session the client names.
@@ -167,7 +168,7 @@ class Head(Mapping[str, str]):
         other.revision = self.revision
         other.stateless = self.stateless
         other.welcome = self.welcome
-        other._routed = self._routed
+        other._agreed = self._agreed
         other._raw = None
         return other
 
@@ -213,6 +214,18 @@ class Head(Mapping[str, str]):
 
     # What the body is compared with
 
+    def agrees(self, version: object, method: str, params: object) -> bool:
+        """Is it known that the headers say what the body says? Else there is more to compare."""
+        found = self._agreed
+        if found is None or params is None:
+            return False
+        known, said, member, value = found
+        return (
+            said == method
+            and known == version
+            and (member is None or getattr(params, member) == value)
+        )
+
     def check_version(self, meta: RequestMeta) -> None:
         """The version in the body and the one in the header are the same.
 
@@ -225,16 +238,13 @@ class Head(Mapping[str, str]):
         if meta.capabilities is not UNSET and self.text(VERSION) != meta.version:
             raise HeaderMismatch("MCP-Protocol-Version", self.text(VERSION), str(meta.version))
 
-    def check_route(self, method: str, params: object) -> None:
-        """The headers by which requests are routed say what the body says.
+    def check_route(self, version: object, method: str, params: object) -> None:
+        """The headers by which requests are routed say what the body says, which is of the version
+        that the header names.
 
         Raises:
             HeaderMismatch: one of them does not.
         """
-        if self._routed is not None and params is not None:
-            said, member, value = self._routed
-            if said == method and (member is None or getattr(params, member) == value):
-                return
         sent, layout = self.sent, self.layout
         if sent[layout.method] != method.encode() and self.text(METHOD) != method:
             raise HeaderMismatch("Mcp-Method", self.text(METHOD), method)
@@ -247,7 +257,7 @@ class Head(Mapping[str, str]):
             assert isinstance(name, str), "what a header repeats is a text"
             if sent[layout.name] != name.encode() or not _is_plain(name):
                 compare("Mcp-Name", self.text(NAME), name)
-        self._routed = (method, member, name)
+        self._agreed = (version, method, member, name)
 
 
 _NONE: Final[frozenset[bytes]] = frozenset()

@@ -177,12 +177,12 @@ class Peer:
     ) -> Caller:
         """Who calls: of which era is told by the version key, which is there or is not."""
         if meta.version is not UNSET:
-            if head is None:
+            if head is None or head.agrees(meta.version, name, params):
                 caller = identify(meta, principal)
             else:
                 head.check_version(meta)
                 caller = identify(meta, principal)
-                head.check_route(name, params)
+                head.check_route(meta.version, name, params)
         elif head is not None and head.needs_envelope(name):
             if head.revision is None:
                 raise unknown_header(head.text(VERSION) or "")
