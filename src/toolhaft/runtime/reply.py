@@ -21,7 +21,7 @@ _PATIENCE: Final = 8
 _A_MOMENT: Final = 0.05
 
 
-# Several threads may send at once, and one takes.
+# Who sends and who takes may both find out at once whether it is full.
 _COUNTING: Final = threading.Lock()
 
 
@@ -67,10 +67,10 @@ class Reply(Struct, eq=False):
             self._loop.call_soon_threadsafe(self._loop.call_later, _A_MOMENT, self._look)
         if not self.lost:
             self.frames.append(frame)
-            with _COUNTING:
-                self._size = size = self._size + len(frame)
-                if size > self._high:  # nobody takes what comes after the answer
-                    self.is_full = not (self.gone or self.over)
+            size = len(frame)
+            self._size += size  # in one step, as far as threads are concerned; see `metrics.py`
+            if self._size > self._high:
+                self._fill()
             if self._waiter is not None or get_ident() != self._thread:
                 self._wake()
 
@@ -135,8 +135,9 @@ class Reply(Struct, eq=False):
         taken = self.frames[:]
         if taken:
             del self.frames[: len(taken)]
+            size = sum(map(len, taken))
+            self._size -= size
             with _COUNTING:
-                self._size -= sum(map(len, taken))
                 self.is_full = self._size > self._high and not self.gone
             if not self.is_full:
                 self._make_room()
@@ -168,13 +169,17 @@ class Reply(Struct, eq=False):
         """The client is gone and will not come back: what comes now is for nobody."""
         self.lost = self.gone = True
         self.frames.clear()
-        with _COUNTING:
-            self._size = 0
+        self._size = 0
         self._let_go()
 
     def close(self) -> None:
         """No more will come: the end of a stream that answers nothing."""
         self.answer(None, None)
+
+    def _fill(self) -> None:
+        with _COUNTING:
+            if self._size > self._high:  # nobody takes what comes after the answer
+                self.is_full = not (self.gone or self.over)
 
     def _look(self) -> None:
         """Let go of a client that does not read: nothing was written since it was suspected, and
