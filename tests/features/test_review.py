@@ -9,7 +9,7 @@ import functools
 import math
 import re
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from typing import Annotated, Any, Literal, NewType, NoReturn
 
 import annotated_types
@@ -33,6 +33,7 @@ from toolhaft import (
     user,
 )
 from toolhaft.features.signature import manner_of
+from toolhaft.testing import Client
 
 PNG = b"\x89PNG\r\n\x1a\n"
 UUID_TEXT = "123e4567-e89b-42d3-a456-426614174000"
@@ -809,21 +810,6 @@ async def test_a_recursive_root_says_what_it_is(server: Server, older: OneTool) 
 # 20. Progress and contexts
 
 
-class Overheard:
-    """A call whose notifications are heard on the way."""
-
-    def __init__(self, exchange: Any, heard: list[float]) -> None:
-        self._exchange = exchange
-        self._heard = heard
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._exchange, name)
-
-    def tell(self, method: str, params: Any) -> None:
-        assert method == "notifications/progress"
-        self._heard.append(params.progress)
-
-
 def plain_progress(ctx: Context) -> Generator[str, None, None]:
     ctx.sync.progress(5)
     yield "one"
@@ -842,20 +828,15 @@ async def async_progress(ctx: Context) -> AsyncGenerator[str, None]:
 
 @pytest.mark.parametrize("tool", [plain_progress, async_progress])
 async def test_progress_only_increases(tool: Callable[..., Any]) -> None:
+    server = Server("review", version="1")
+    server.add_tool(tool, name="it")
     heard: list[float] = []
 
-    async def listen(exchange: Any, proceed: Callable[[Any], Awaitable[Any]]) -> Any:
-        return await proceed(Overheard(exchange, heard))
+    async with Client(server, on_progress=lambda done, *_: heard.append(done)) as client:
+        answer = await client.call("it")
 
-    server = Server("review", version="1", middleware=[listen])
-    server.add_tool(tool, name="it")
-    client = OneTool(server, "2026-07-28")
-
-    answer = await client.ask("tools/call", name="it", _meta={"progressToken": 1})
-
-    assert answer["result"]["content"][0]["text"] == "three"
-    assert heard
-    assert heard == sorted(set(heard))
+    assert answer == "three"
+    assert heard == [5]  # the rest was behind that
 
 
 async def test_two_contexts_of_one_call_are_one(server: Server, client: OneTool) -> None:

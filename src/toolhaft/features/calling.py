@@ -91,8 +91,9 @@ class Callee:
         # One context for all who ask for it: progress must not go backwards.
         for name in signature.contexts:
             arguments[name] = context
-        for headed in signature.headers:
-            arguments[headed.parameter.name] = _header(headed, exchange)
+        if signature.headers:
+            for headed in signature.headers:
+                arguments[headed.parameter.name] = _header(headed, exchange)
         return context
 
     def outcome(
@@ -387,7 +388,7 @@ class _Run:
     def _report(self, value: Any) -> None:
         self._count += 1
         message = clipped(value) if isinstance(value, str) else None
-        self._context.send_progress(self._count, None, message)
+        self._exchange.report(self._count, None, message)
 
 
 async def _gated(gate: Gate, work: Work) -> Result:

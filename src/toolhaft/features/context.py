@@ -1,10 +1,8 @@
 """What a function may do for the length of its call: report, log, ask, look at who calls."""
 
-import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from math import inf, isfinite
-from typing import Any, Final, ParamSpec, TypeVar, Unpack, overload
+from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec import UNSET, Struct
 
@@ -13,7 +11,7 @@ from ..protocol.calls import READY, Exchange
 from ..protocol.handshake import Session
 from ..protocol.questions import declares, valid_key
 from ..types.asking import Root
-from ..types.notices import LEVELS, LogLevel, LogMessage, Progress
+from ..types.notices import LEVELS, LogLevel, LogMessage
 from .asking import (
     Answer,
     Elicit,
@@ -57,7 +55,7 @@ class SyncContext:
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the client how far this call is."""
-        self._context.send_progress(done, total, message)
+        self._exchange.report(done, total, message)
         self._exchange.throttle()
 
     def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
@@ -123,11 +121,10 @@ class Context(Current):
         lifespan: what the server's lifespan has yielded.
     """
 
-    __slots__ = ("_done", "_exchange", "_rounds", "lifespan", "server")
+    __slots__ = ("_exchange", "_rounds", "lifespan", "server")
 
     def __init__(self, exchange: Exchange, server: Any = None, lifespan: Any = None) -> None:
         self._exchange = exchange
-        self._done = -inf
         self._rounds: Rounds | None = None
         self.server = server
         self.lifespan = lifespan
@@ -189,8 +186,9 @@ class Context(Current):
         self, done: float, total: float | None = None, message: str | None = None
     ) -> None:
         """Tell the client how far this call is. Nothing is sent unless it asked to know."""
-        self.send_progress(done, total, message)
-        waits = self._exchange.drain()
+        exchange = self._exchange
+        exchange.report(done, total, message)
+        waits = exchange.drain()
         if waits is not READY:
             await waits
 
@@ -308,32 +306,6 @@ class Context(Current):
         for all others nothing changes."""
         self._exchange.hang_up()
 
-    def send_progress(self, done: float, total: float | None, message: str | None) -> None:
-        """What both forms of `progress` do before they wait for a client that does not read."""
-        exchange = self._exchange
-        token = exchange.meta.progress_token
-        if not (isfinite(done) and (total is None or isfinite(total))):
-            raise ValueError(f"progress must be finite, not {done} of {total}")
-        if token is UNSET:
-            return
-        # As JSON has it: others that can be a number are sent as texts, or as true.
-        if type(done) is not int and type(done) is not float:
-            done = float(done)
-        if total is not None and type(total) is not int and type(total) is not float:
-            total = float(total)
-        params = Progress(
-            progress_token=token,
-            progress=done,
-            total=UNSET if total is None else total,
-            message=UNSET if message is None else message,
-        )
-        # "The progress value MUST increase with each notification", whichever thread is quicker.
-        with _RISING:
-            if done <= self._done:
-                return
-            self._done = done
-            exchange.tell("notifications/progress", params)
-
     def send_log(self, level: LogLevel, data: Any, logger: str | None) -> None:
         """What both forms of `log` do."""
         if level not in LEVELS:
@@ -345,10 +317,6 @@ class Context(Current):
             "notifications/message",
             LogMessage(level=level, data=data, logger=UNSET if logger is None else logger),
         )
-
-
-# Several threads may report at once. Held for as long as it takes to write, never to wait.
-_RISING: Final = threading.Lock()
 
 
 def _name(key: str | None) -> str:

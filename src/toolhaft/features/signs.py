@@ -94,10 +94,6 @@ class Current:
         """Raise if nobody waits for the answer any more."""
         raise NotImplementedError
 
-    def send_progress(self, done: float, total: float | None, message: str | None) -> None:
-        """Tell the client how far this call is."""
-        raise NotImplementedError
-
 
 MakeContext = Callable[[Exchange], Current]
 

@@ -204,8 +204,13 @@ class Exchange(Protocol):
         while the client does not read."""
         ...
 
-    def tell(self, method: str, params: Wire) -> None:
-        """The same, but nobody waits."""
+    def report(self, done: float, total: float | None, message: str | None) -> None:
+        """Tell the client how far this call is, if it asked to know and is farther than before.
+        From any thread; nobody waits.
+
+        Raises:
+            ValueError: a number is not finite.
+        """
         ...
 
     def throttle(self) -> None:

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Coroutine, Hashable
 from contextvars import copy_context
 from threading import get_ident
-from time import perf_counter
 from types import CoroutineType
 from typing import Any
 
@@ -85,8 +84,10 @@ class Driver:
         # Has all been cancelled? Nothing that waits is begun any more.
         self._ends = False
         self.post = Post(self.loop)
-        # Whose code the loop's thread has begun last.
+        # Whose code the loop's thread has begun last, and how many times somebody could have waited
+        # for a client since then, and did not have to.
         self.current: Running | None = None
+        self.unheld = 0
         self._pump: Pump[Running] = Pump(
             self.loop,
             ended=self._complete,
@@ -108,14 +109,12 @@ class Driver:
         running.line = line
         if key is None:
             key = running.key = running.id
-        if key in calls:
+        if calls.setdefault(key, running) is not running:
             error = InvalidRequest("a request with this id is still being answered")
             self.counter.refused(running.method, running)
             line.answer(failed(running, error), error)
             return
-        calls[key] = running
         running.driver = self
-        running.began = perf_counter()
         # A function that is an attribute is called in two steps: in one it would be looked for
         # among the methods first, which costs as much as the call.
         handle = self._handle
@@ -128,6 +127,7 @@ class Driver:
         kind = type(outcome)
         if kind is _COROUTINE and get_ident() == self.thread and len(calls) <= self._most_calls:
             self.current = running
+            self.unheld = 0
             self._pump.start(running, outcome)  # type: ignore[arg-type]
             return
         if isinstance(outcome, RESULT):

@@ -168,14 +168,16 @@ class Posting:
         call = peer.take(decoded, principal, head)
         if type(call) is not Running:
             return self._refusal(call, head) if isinstance(call, events.Reply) else None
-        if (
-            len(self._calls) >= self._most
-            or call.method in _SPECIAL
-            or (live is not None and live.calls)
+        if len(self._calls) >= self._most or (
+            live is not None and (live.calls or call.method in _SPECIAL)
         ):
             self._check(call, live)
         reply = Reply(self._loop, self._thread, self._high)
-        self._start(call, live, head, reply)
+        if live is None:  # `_start`, written out; with an envelope it has its headers
+            call.key = next(self._keys)
+            self._driver.start(call, reply)
+        else:
+            self._start(call, live, head, reply)
         frame = reply.final
         if frame is None or reply.error is not None or live is not None:
             return self._outcome(call, live, reply)

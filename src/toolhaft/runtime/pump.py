@@ -27,7 +27,7 @@ from asyncio.tasks import (
 )
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
 K = TypeVar("K")
@@ -60,11 +60,11 @@ _Runner: TypeAlias = Generator[Any, Any, None]
 class _Waiting:
     """A runner whose coroutine has been begun and waits for something."""
 
-    __slots__ = ("enter", "runner", "waiting")
+    __slots__ = ("context", "runner", "waiting")
 
-    def __init__(self, runner: _Runner, enter: Callable[..., Any], waiting: Any) -> None:
+    def __init__(self, runner: _Runner, context: Context, waiting: Any) -> None:
         self.runner = runner
-        self.enter = enter
+        self.context = context
         self.waiting = waiting
 
 
@@ -87,7 +87,7 @@ class Pump(Generic[K]):
         # Is told of those that could not begin where they came.
         self._begins = begins
         self._context = copy_context()
-        self._staged: deque[tuple[K, _Coroutine, Callable[..., Any]]] = deque()
+        self._staged: deque[tuple[K, _Coroutine, Context]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         # The task that is parked, or is about to be.
         self._keeper: asyncio.Task[None] | None = None
@@ -115,7 +115,7 @@ class Pump(Generic[K]):
         # Who comes meanwhile, out of this very coroutine, has to wait: its task is taken.
         self._parked = None
         try:
-            waiting = self._begin(key, coroutine, copy_context().run)
+            waiting = self._begin(key, coroutine, copy_context())
             if waiting is None:
                 self._parked = task
             else:
@@ -128,10 +128,10 @@ class Pump(Generic[K]):
         finally:
             _leave_task(self._loop, task)
 
-    def _begin(self, key: K, coroutine: _Coroutine, enter: Callable[..., Any]) -> _Waiting | None:
+    def _begin(self, key: K, coroutine: _Coroutine, context: Context) -> _Waiting | None:
         """The first step of a coroutine, and the last if nothing is given back."""
         try:
-            waiting = enter(self._send, (key, coroutine))
+            waiting = context.run(self._send, (key, coroutine))
         except StopIteration:  # of the runner, since the coroutine has failed
             self._renew()
             return None
@@ -142,7 +142,7 @@ class Pump(Generic[K]):
             return None
         runner = self._runner
         self._renew()
-        return _Waiting(runner, enter, waiting)
+        return _Waiting(runner, context, waiting)
 
     def _renew(self) -> None:
         # By its declaration it is only something to wait for.
@@ -171,7 +171,7 @@ class Pump(Generic[K]):
             coroutine.close()
             self._failed(key, asyncio.CancelledError())
             return
-        self._staged.append((key, coroutine, copy_context().run))
+        self._staged.append((key, coroutine, copy_context()))
         if self._keeper is None:
             self._make_task()
         self._wake_up()
@@ -254,10 +254,10 @@ class Pump(Generic[K]):
         task = asyncio.current_task()
         assert task is not None
         while self._staged:
-            key, coroutine, enter = self._staged.popleft()
+            key, coroutine, context = self._staged.popleft()
             if self._begins is not None:
                 self._begins(key)
-            waiting = self._begin(key, coroutine, enter)
+            waiting = self._begin(key, coroutine, context)
             if waiting is not None:
                 self._waits(key, task)
                 return waiting
@@ -266,7 +266,7 @@ class Pump(Generic[K]):
     @types.coroutine
     def _see_through(self, begun: _Waiting) -> Generator[Any, Any, None]:
         """All further steps: what `await` does, with each step in the coroutine's own context."""
-        runner, enter, waiting = begun.runner, begun.enter, begun.waiting
+        runner, context, waiting = begun.runner, begun.context, begun.waiting
         while waiting is not _IDLE:
             error: BaseException | None = None
             value: Any = None
@@ -275,7 +275,9 @@ class Pump(Generic[K]):
             except BaseException as thrown:
                 error = thrown
             try:
-                # No tuple of the two: it would keep what was caught, until the next step.
-                waiting = enter(runner.send, value) if error is None else enter(runner.throw, error)
+                if error is None:
+                    waiting = context.run(runner.send, value)
+                else:
+                    waiting = context.run(runner.throw, error)
             except StopIteration:  # the coroutine has failed, which was told
                 return

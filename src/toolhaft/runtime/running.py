@@ -5,16 +5,22 @@ wants it to; from there it comes back to the driver's loop for whatever has to w
 """
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable
 from concurrent.futures import CancelledError
+from math import inf, isfinite
 from threading import get_ident
+from time import perf_counter
 from typing import Any, Final, Protocol
+
+from msgspec import UNSET, field
 
 from ..errors import Cancelled, Suspension, ToolError
 from ..protocol.calls import READY, Blocking, Call, Outcome, Result
 from ..protocol.peer import notice
 from ..protocol.ports import Place
 from ..protocol.questions import Questions
+from ..types.notices import Progress
 from ..types.wire import Wire
 from .asking import Asking, AskingDriver
 from .ended import Ended, end_of
@@ -37,6 +43,8 @@ class _Turn:
 # it can be cancelled, it does now and then.
 _TURN: Final = _Turn()
 _IN_A_ROW: Final = 32
+# Several threads may report at once. Held for as long as it takes to write, never to wait.
+_RISING: Final = threading.Lock()
 
 
 class Driving(AskingDriver, Protocol):
@@ -44,6 +52,8 @@ class Driving(AskingDriver, Protocol):
 
     # Of the loop.
     thread: int
+    # How many times somebody could have waited for a client, and did not have to.
+    unheld: int
 
     @property
     def is_here(self) -> bool:
@@ -82,8 +92,9 @@ class Running(Call, eq=False, kw_only=True):
     job: Job | None = None
     # Only a call that asks its client has one.
     asking: Asking | None = None
-    # How many times it could have waited for its client, and did not have to.
-    unheld: int = 0
+    began: float = field(default_factory=perf_counter)
+    # How far it has said that it is.
+    done: float = -inf
 
     @property
     def _driver(self) -> "Driving":
@@ -93,19 +104,46 @@ class Running(Call, eq=False, kw_only=True):
     def notify(self, method: str, params: Wire) -> None:
         """Send a notification that belongs to this call. From any thread; only one of a tool waits,
         while the client does not read."""
-        self.tell(method, params)
-        self.throttle()
+        line = self._open_line()
+        if line is not None:
+            line.send(notice(method, params, self.caller.revision))
+            self.throttle()
 
-    def tell(self, method: str, params: Wire) -> None:
-        """The same, but nobody waits."""
-        # Of a cancelled request: "the server MUST NOT send any further messages for it". Of
-        # progress: it "MUST stop after completion".
-        line, driver = self.line, self.driver
-        if self.over or line is None or driver is None:
+    def report(self, done: float, total: float | None, message: str | None) -> None:
+        """Tell the client how far this call is, if it asked to know and is farther than before.
+        From any thread; nobody waits.
+
+        Raises:
+            ValueError: a number is not finite.
+        """
+        if type(done) is not int or not (total is None or type(total) is int):
+            done, total = _in_numbers(done, total)
+        token = self.meta.progress_token
+        line = self._open_line() if self.over or self.place is not None else self.line
+        if token is UNSET or line is None:
             return
-        if self.place is not None and line.is_full and get_ident() != driver.thread:
-            return  # the program must not wait for a client that does not read
-        line.send(notice(method, params, self.caller.revision))
+        params = Progress(
+            progress_token=token,
+            progress=done,
+            total=UNSET if total is None else total,
+            message=UNSET if message is None else message,
+        )
+        frame = notice("notifications/progress", params, self.caller.revision)
+        # "The progress value MUST increase with each notification", whichever thread is quicker.
+        with _RISING:
+            if done > self.done:
+                self.done = done
+                line.send(frame)
+
+    def _open_line(self) -> Line | None:
+        """Where something may still be told. Of a cancelled request: "the server MUST NOT send any
+        further messages for it". Of progress: it "MUST stop after completion"."""
+        line = self.line
+        if self.over or line is None:
+            return None
+        if self.place is not None and line.is_full and not self._driver.is_here:
+            return None  # the program must not wait for a client that does not read
+        return line
 
     def throttle(self) -> None:
         """For tool threads, after they have told something: wait while the client does not read."""
@@ -121,15 +159,16 @@ class Running(Call, eq=False, kw_only=True):
 
     def drain(self) -> Awaitable[None]:
         """Wait until the client has read enough of what was sent; `READY` if it has."""
-        line = self.line
-        if line is None:  # the call has failed, and something that it began goes on
+        line, driver = self.line, self.driver
+        if line is None or driver is None:  # it has failed, and something that it began goes on
             return READY
         waits = line.drained()
-        if self.place is not None and not self._driver.is_here:
+        if self.place is not None and not driver.is_here:
             return waits if waits is READY else self._hop(waits)
         if waits is READY:
-            self.unheld += 1
-            if self.unheld % _IN_A_ROW == 0:
+            driver.unheld += 1
+            if driver.unheld >= _IN_A_ROW:
+                driver.unheld = 0
                 return _TURN
         return waits
 
@@ -286,3 +325,14 @@ async def _own_time(
             either: list[asyncio.Future[Any]] = [task, asks.pause]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         left = start + seconds + (0 if asks is None else asks.waited) - loop.time()
+
+
+def _in_numbers(done: float, total: float | None) -> tuple[float, float | None]:
+    """As JSON has them: what else can be a number would be sent as a text, or as true."""
+    if not (isfinite(done) and (total is None or isfinite(total))):
+        raise ValueError(f"progress must be finite, not {done} of {total}")
+    return _in_number(done), None if total is None else _in_number(total)
+
+
+def _in_number(value: float) -> float:
+    return value if type(value) is int or type(value) is float else float(value)
