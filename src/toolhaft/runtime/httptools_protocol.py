@@ -234,19 +234,20 @@ class Protocol(HttpToolsProtocol):
 
     # The short way
 
-    def _again(self, endpoint: Endpoint, head: Known, data: bytes) -> bool:
+    def _again(self, known_head: Known, data: bytes) -> bool:
         """Answer a request whose head is known. False: it is still to be parsed."""
-        found = head.request(data)
-        if found is None or self.flow.write_paused:
+        found, endpoint = known_head.request(data), self._known_by
+        if found is None or endpoint is None or self.flow.write_paused:
             return False
         cycle: Any = self.cycle  # `_is_waiting`, written out
         if cycle is not None and not cycle.response_complete:
             return False
-        told, body = found
-        outcome = endpoint.at_once(told, body)
+        head, body = found
+        outcome = endpoint.at_once(head, body)
         if type(outcome) is Whole:
             if self.timeout_keep_alive_task is not None:
                 self._unset_keepalive_if_required()
+            self._misses = 0
             self._answer(outcome)
             return True
         if type(outcome) is Begun:
@@ -313,14 +314,7 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """More of a request, or of several."""
         is_first = self._is_between
-        head, endpoint = self._known, self._known_by
-        if (
-            head is not None
-            and endpoint is not None
-            and is_first
-            and self._again(endpoint, head, data)
-        ):
-            self._misses = 0
+        if is_first and self._known is not None and self._again(self._known, data):
             return
         cycle: Any = self.cycle
         # What is still read of a request that was answered before it was all there is no life.

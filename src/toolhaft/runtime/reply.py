@@ -147,11 +147,8 @@ class Reply(Struct, eq=False):
         """The messages of a call that is over, and its answer: there will be no more."""
         if self._size > self._high or self._room is not None or self._roomy is not None:
             self._let_go()
-        # What a thread sends that is late goes to a list that nobody reads.
-        frames, self.frames = self.frames, []
-        if self.final is not None:
-            frames.append(self.final)
-        return frames
+        # A copy: what a thread sends that is late goes to a list that nobody reads.
+        return self.frames[:] if self.final is None else [*self.frames, self.final]
 
     def leave(self) -> None:
         """The client is gone. What comes now is kept only if it may come back."""
