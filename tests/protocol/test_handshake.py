@@ -10,7 +10,7 @@ from toolhaft.errors import InvalidParams
 from toolhaft.protocol.calls import Call, Reply
 from toolhaft.protocol.handshake import Session, negotiated
 from toolhaft.protocol.peer import Peer, completed, failed
-from toolhaft.types.wire import Implementation, Result
+from toolhaft.types.wire import Identity, Implementation, Result
 
 
 def new_peer(session: Session | None = None) -> Peer:
@@ -130,13 +130,28 @@ def test_a_ping_needs_no_handshake() -> None:
     assert called(new_peer().receive(frame(1, "ping"))).method == "ping"
 
 
+def test_nobody_minds_how_a_client_adorns_itself() -> None:
+    adorned = {"name": "c", "version": "9", "title": None, "icons": [{"src": None}], "x": 1}
+    call = called(new_peer().receive(initialize(clientInfo=adorned)))
+
+    assert call.caller.client == Identity(name="c", version="9")
+
+
+@pytest.mark.parametrize("client", [{"name": "c"}, {"name": None, "version": "9"}, "c"])
+def test_a_client_has_a_name_and_a_version(client: Any) -> None:
+    error = error_of(new_peer().receive(initialize(clientInfo=client)))
+
+    assert error["code"] == -32602
+    assert "clientInfo" in error["message"]
+
+
 def test_a_session_remembers_who_the_client_is() -> None:
     peer = new_peer()
 
     data = initialize(clientInfo={"name": "c", "version": "9"})
     call = called(peer.receive(data, principal="alice"))
 
-    assert call.caller.client == Implementation(name="c", version="9")
+    assert call.caller.client == Identity(name="c", version="9")
     assert call.caller.principal == "alice"
     assert call.caller is peer.session.caller
 

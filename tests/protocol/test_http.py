@@ -681,6 +681,7 @@ def test_a_header_that_says_something_else_is_a_mismatch(sent: str | None, told:
 
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
+CLIENT = "io.modelcontextprotocol/clientInfo"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META: dict[str, Any] = {VERSION: "2026-07-28", CAPABILITIES: {}}
 GOOD = {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call", "mcp_name": "t"}
@@ -705,6 +706,16 @@ def taken(
 
 def test_a_request_that_is_right_is_a_call() -> None:
     assert taken(GOOD) == "tools/call"
+
+
+def test_nobody_minds_how_a_client_adorns_itself() -> None:
+    adorned = {"name": "c", "version": "9", "title": None, "icons": "none"}
+    assert taken(GOOD, meta={**META, CLIENT: adorned}) == "tools/call"
+
+
+@pytest.mark.parametrize("client", [{"name": "c"}, {"name": 1, "version": "9"}, None])
+def test_a_client_that_says_who_it_is_has_a_name_and_a_version(client: Any) -> None:
+    assert taken(GOOD, meta={**META, CLIENT: client}) == -32602
 
 
 @pytest.mark.parametrize("meta", [None, {}, {VERSION: "2026-07-28"}, {CAPABILITIES: {}}])

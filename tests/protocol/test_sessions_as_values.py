@@ -24,7 +24,7 @@ def opened(
     params = {
         "protocolVersion": revision,
         "capabilities": capabilities,
-        "clientInfo": {"name": "tester", "version": "2", "title": "T"},
+        "clientInfo": {"name": "tester", "version": "2"},
     }
     message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
     call = peer.receive(json.dumps(message).encode(), principal)
@@ -54,7 +54,7 @@ def test_a_recalled_session_knows_its_client() -> None:
     client = again(opened()).caller.client
 
     assert client is not None
-    assert (client.name, client.version, client.title) == ("tester", "2", "T")
+    assert (client.name, client.version) == ("tester", "2")
 
 
 def test_a_recalled_session_knows_what_its_client_can_do() -> None:

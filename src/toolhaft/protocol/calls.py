@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from ..envelope import Id
 from ..errors import McpError
-from ..types.wire import Implementation, RequestMeta, Wire
+from ..types.wire import Identity, RequestMeta, Wire
 from .journal import Journal
 from .ports import Place
 from .questions import Decision, Questions
@@ -29,7 +29,7 @@ class Caller(Struct, eq=False, gc=False):
 
     revision: Revision
     capabilities: Mapping[str, Any]
-    client: Implementation | None
+    client: Identity | None
     # The place in LEVELS from which on messages are wanted; None means not at all.
     log_level: int | None = None
     principal: str | None = None

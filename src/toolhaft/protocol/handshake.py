@@ -21,7 +21,7 @@ from ..errors import InternalError, InvalidRequest, ToolError
 from ..types.lifecycle import InitializeParams
 from ..types.notices import LEVELS
 from ..types.rounds import ElicitUrlParams
-from ..types.wire import Implementation
+from ..types.wire import Identity
 from .calls import Call, Caller, Result
 from .interests import Interests
 from .lowering import lowered
@@ -65,7 +65,7 @@ class Remembered(Struct, gc=False):
 
     revision: str
     capabilities: dict[str, Any]
-    client: Implementation | None
+    client: Identity | None
     log_level: int | None
     principal: str | None
     uris: frozenset[str]

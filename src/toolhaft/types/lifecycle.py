@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType, field
 
-from .wire import CacheableResult, Implementation, Json, Params, Result, Wire
+from .wire import CacheableResult, Identity, Implementation, Json, Params, Result, Wire
 
 
 class ListChanged(Wire):
@@ -36,7 +36,7 @@ class InitializeParams(Params, kw_only=True):
 
     protocol_version: str
     capabilities: dict[str, Any] = field(default_factory=dict[str, Any])
-    client_info: Implementation | UnsetType = UNSET
+    client_info: Identity | UnsetType = UNSET
 
 
 class InitializeResult(Result, kw_only=True):

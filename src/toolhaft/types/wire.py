@@ -27,11 +27,17 @@ class Icon(Wire):
     theme: Literal["light", "dark"] | UnsetType = UNSET
 
 
-class Implementation(Wire):
-    """Who a peer is."""
+class Identity(Wire):
+    """Who a client is. What else it says of itself is for people, and nobody reads it here; so
+    nobody minds how it says it."""
 
     name: str
     version: str
+
+
+class Implementation(Identity):
+    """Who a server is."""
+
     title: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
     website_url: str | UnsetType = UNSET
@@ -46,9 +52,7 @@ class RequestMeta(Struct, gc=False):
     capabilities: dict[str, Any] | UnsetType = field(
         default=UNSET, name="io.modelcontextprotocol/clientCapabilities"
     )
-    client: Implementation | UnsetType = field(
-        default=UNSET, name="io.modelcontextprotocol/clientInfo"
-    )
+    client: Identity | UnsetType = field(default=UNSET, name="io.modelcontextprotocol/clientInfo")
     log_level: str | UnsetType = field(default=UNSET, name="io.modelcontextprotocol/logLevel")
 
 
