@@ -592,6 +592,25 @@ async def test_a_stateless_service_has_nothing_to_get_or_to_delete(verb: str) ->
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
 
 
+@pytest.mark.parametrize("verb", ["GET", "DELETE"])
+async def test_who_speaks_a_revision_that_nobody_knows_gets_and_deletes_nothing(verb: str) -> None:
+    client = await shaken()
+    answer = await client.request(verb, **{**client.own, "mcp_protocol_version": "2031-01-01"})
+
+    assert answer.status == 400
+    assert "2025-11-25" in answer.json["error"]["message"]
+    assert (await client.ask("ping")).status == 200
+
+
+async def test_a_notification_of_a_revision_that_nobody_knows_is_refused() -> None:
+    client = await shaken()
+    body = {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}
+    answer = await client.post(body, **{**client.own, "mcp_protocol_version": "2031-01-01"})
+
+    assert answer.status == 400
+    assert "2025-11-25" in answer.json["error"]["message"]
+
+
 @pytest.mark.parametrize("verb", ["PUT", "PATCH", "HEAD", "TRACE"])
 async def test_other_verbs_have_no_meaning(verb: str) -> None:
     client = await shaken()

@@ -37,6 +37,7 @@ from .refusals import (
     too_busy,
     too_many_sessions,
     unknown_session,
+    unknown_version,
 )
 from .relay import Relay
 from .reply import Reply
@@ -301,6 +302,8 @@ class Posting:
         if isinstance(event, events.Reply):
             await response.whole(self._refusal(event, head))
             return
+        if head.revision is None:
+            raise TurnedAway(unknown_version(head))
         counted(event, self._driver.counter)
         if isinstance(event, events.Batch):
             await self._batch(event, live, head, response, receive)

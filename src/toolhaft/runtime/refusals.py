@@ -7,6 +7,7 @@ from ..errors import InternalError, UnsupportedVersion
 from ..protocol.head import VERSION, Head
 from ..protocol.http import Refused, refused
 from ..protocol.revisions import HANDSHAKES
+from ..protocol.stateless import unknown_header
 
 
 def unknown_session(id_: Id | UnsetType = UNSET) -> Refused:
@@ -27,6 +28,11 @@ def missing_session(id_: Id | UnsetType = UNSET) -> Refused:
 def no_session_for(head: Head, id_: Id | UnsetType) -> Refused:
     """A client of the other era that knows this one too learns here that it is needed."""
     return refused(400, UnsupportedVersion(head.text(VERSION) or "", HANDSHAKES), id_)
+
+
+def unknown_version(head: Head) -> Refused:
+    """The header names a revision that nobody knows here."""
+    return refused(400, unknown_header(head.text(VERSION) or ""))
 
 
 def too_many_sessions(id_: Id | UnsetType) -> Refused:
