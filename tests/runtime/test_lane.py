@@ -4,6 +4,8 @@ import gc
 import os
 import threading
 import time
+from collections import deque
+from typing import Any
 
 import pytest
 
@@ -43,6 +45,29 @@ def test_work_that_blocks_does_not_hold_up_other_work() -> None:
 
     assert done.wait(PATIENCE)
     gate.set()
+
+
+class Contested(deque[Any]):
+    """Work that another thread has taken, now and then, when somebody reaches for it."""
+
+    misses = 0
+
+    def popleft(self) -> Any:
+        self.misses += 1
+        if self.misses % 2:
+            raise IndexError
+        return super().popleft()
+
+
+def test_a_thread_that_was_too_late_goes_on() -> None:
+    lane, done = Lane(1), threading.Semaphore(0)
+    lane._shared.work = contested = Contested()
+    for _ in range(3):
+        lane.submit(done.release)
+
+    assert all(done.acquire(timeout=PATIENCE) for _ in range(3))
+    assert contested.misses >= 6
+    assert lane._shared.threads == 1
 
 
 def test_all_threads_can_be_busy_at_once() -> None:
