@@ -85,6 +85,22 @@ def test_a_client_is_served_with_a_session_of_its_own(server: Server, dial: Dial
         assert said.startswith("toolhaft-tool-")
 
 
+def test_a_tool_that_cancels_every_task_ends_no_conversation(server: Server, reach: Reach) -> None:
+    @server.tool
+    async def cancel_all() -> str:
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        return "cancelled"
+
+    with server.attach() as attached:
+        one, other = reach(attached.socket), reach(attached.socket)
+
+        assert one.call("cancel_all") == "cancelled"
+        assert is_served(one)
+        assert is_served(other)
+        assert is_served(reach(attached.socket))
+
+
 def test_a_second_detach_does_nothing(server: Server) -> None:
     """E-1."""
     attached = server.attach()

@@ -1,11 +1,12 @@
 """Tools that raise, block, fork or break the loop: others are served, and go on to be served."""
 
 import asyncio
+import signal
 from pathlib import Path
 
 import pytest
 from tests.http_process.conftest import Serve
-from tests.http_process.web import OF_SESSIONS, Site, calls, eventually
+from tests.http_process.web import LIFESPAN, NEWEST, OF_SESSIONS, Site, calls, eventually, posting
 
 from toolhaft import McpError
 from toolhaft.testing import SyncClient
@@ -276,3 +277,57 @@ def test_a_coroutine_that_holds_up_the_loop_is_named(serve: Serve, when: str) ->
     site.hears("tools/call 'blocks' holds up the event loop")
     assert site.call("blocks") == "blocked"
     assert site.stderr.count("holds up") == 1
+
+
+CANCELLING = (
+    LIFESPAN
+    + """
+server = Server("tested", version="1", lifespan=lifespan)
+
+@server.tool
+async def cancel_all() -> str:
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    return "cancelled"
+
+@server.tool
+async def hello() -> str:
+    await asyncio.sleep(0.01)
+    return "hello"
+
+@server.tool
+async def slow() -> str:
+    say("slow")
+    await asyncio.sleep(60)
+    return "not cancelled"
+"""
+)
+
+
+@pytest.mark.parametrize("revision", [NEWEST, OF_SESSIONS])
+def test_a_tool_that_cancels_every_task_does_not_end_the_server(
+    serve: Serve, revision: str
+) -> None:
+    site = serve(CANCELLING)
+    with site.client(revision=revision) as client:
+        assert client.call("cancel_all") == "cancelled"
+        assert client.call("hello") == "hello"
+    with site.client(revision=revision) as another:
+        assert another.call("hello") == "hello"
+    was_left = "lifespan left" in site.stderr
+
+    assert site.status_after(signal.SIGTERM) == 0
+    assert (was_left, "lifespan left" in site.stderr) == (False, True)
+    assert "Traceback" not in site.stderr
+
+
+def test_a_call_whose_task_another_tool_cancels_is_answered(serve: Serve) -> None:
+    site = serve(CANCELLING)
+    waiting = site.connect()
+    waiting.send(posting(calls("slow")))
+    site.hears("slow")
+
+    assert site.call("cancel_all") == "cancelled"
+    answer = waiting.answer()
+    assert answer.status == 200
+    assert answer.json["result"]["isError"] is True

@@ -1100,6 +1100,39 @@ def test_a_tool_that_stops_the_loop_does_not_stop_the_server(served: Served) -> 
     assert "a tool has stopped the event loop" in client.stderr
 
 
+def test_a_tool_that_cancels_every_task_does_not_end_the_server(served: Served) -> None:
+    client = served(
+        """
+        @contextlib.asynccontextmanager
+        async def lifespan(server):
+            yield
+            say("lifespan left")
+
+        server = Server("tested", version="1.0.0", lifespan=lifespan)
+
+        @server.tool
+        async def cancel_all() -> str:
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                task.cancel()
+            return "cancelled"
+
+        @server.tool
+        async def hello() -> str:
+            await asyncio.sleep(0.01)
+            return "hello"
+        """
+    )
+
+    with client:
+        for _ in range(2):
+            assert client.call("cancel_all") == "cancelled"
+            assert client.call("hello") == "hello"
+        assert "lifespan left" not in client.stderr
+
+    assert client.exit_status == 0
+    assert client.stderr == "lifespan left\n"
+
+
 @pytest.mark.parametrize("error", ["SystemExit(3)", "KeyboardInterrupt()"])
 async def test_what_a_tool_leaves_behind_may_raise_without_harm(served: Served, error: str) -> None:
     client = served(

@@ -16,6 +16,7 @@ from ..protocol.http import refused, too_much
 from ..protocol.ports import Bus, Store
 from .driver import Driver
 from .endpoint import PAIR, PAIR_SCOPE, Endpoint, Settings
+from .endurance import shelter
 from .logged_http import LoggedEndpoint
 from .patience import Patience
 from .response import Receive, Response, Scope, Send
@@ -131,6 +132,9 @@ class App:
             else:
                 await self._other(scope, send)
         elif scope["type"] == "lifespan":
+            task = asyncio.current_task()
+            assert task is not None, "a server begins in a task"
+            shelter(task)
             await self._live(receive, send)
         elif scope["type"] == "websocket":
             await receive()

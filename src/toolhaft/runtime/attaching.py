@@ -20,7 +20,7 @@ from ..errors import clipped
 from ..protocol.ports import Place
 from . import descriptors
 from .ears import Loop
-from .endurance import run_to_the_end
+from .endurance import run_to_the_end, shelter
 from .guest import converse
 from .handed import Handed
 from .hearing import ManyEars
@@ -190,6 +190,7 @@ class Host:
         wire.setblocking(False)
         handed = Handed()
         task = self._loop.create_task(self._meet(wire, handed))
+        shelter(task)
         self._clients[task] = wire, handed
         task.add_done_callback(self._forget)
 

@@ -29,6 +29,7 @@ from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
 from .driver import ENDS, Driver
+from .endurance import shelter
 from .listening import Listening
 from .memory import MemoryStore
 from .pair import Pair
@@ -145,6 +146,7 @@ class Endpoint:
         """Serve a request; its call may be under way already."""
         task = asyncio.current_task(self.loop)
         assert task is not None, "a request is served in a task"
+        shelter(task)
         patience = self._patience
         response = Response(send, patience, task)
         patience.begin(task)

@@ -11,6 +11,7 @@ from ..protocol.framing import Framer
 from ..protocol.limits import Limits
 from ..protocol.ports import Place
 from .ears import Loop
+from .endurance import shelter
 from .handed import Handed, RecordedOutput
 from .hearing import Ear, ManyEars
 from .service import Service, connected
@@ -126,6 +127,8 @@ async def _deliver(output: Output, seconds: float, hurry: Callable[[], bool]) ->
 async def _first(*waits: Coroutine[Any, Any, Any]) -> None:
     """Wait until one of these has come."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
+    for task in tasks:
+        shelter(task)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

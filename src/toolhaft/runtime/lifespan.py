@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from .endurance import shelter
+
 log = logging.getLogger(__name__)
 
 Opener = Callable[[], AbstractAsyncContextManager[Any]]
@@ -27,6 +29,7 @@ class _Stay:
         self.entered: asyncio.Future[None] = loop.create_future()
         self._leave = asyncio.Event()
         self._task = loop.create_task(self._run())
+        shelter(self._task)
 
     async def end(self) -> None:
         """Nobody serves any more."""
