@@ -708,6 +708,20 @@ def test_a_request_that_is_right_is_a_call() -> None:
     assert taken(GOOD) == "tools/call"
 
 
+@pytest.mark.parametrize("method", ["initialize", "tools/list"])
+def test_who_lacks_an_envelope_is_told_that_its_header_asks_for_one(method: str) -> None:
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": hello}
+    sent = head(mcp_protocol_version="2026-07-28", mcp_method=method)
+    event = Peer(Implementation(name="s", version="1")).take(
+        decode(json.dumps(message).encode()), None, sent
+    )
+
+    assert isinstance(event, Reply)
+    assert event.error.message.startswith("the header MCP-Protocol-Version is 2026-07-28")
+    assert "`initialize` without this header" in event.error.message
+
+
 def test_nobody_minds_how_a_client_adorns_itself() -> None:
     adorned = {"name": "c", "version": "9", "title": None, "icons": "none"}
     assert taken(GOOD, meta={**META, CLIENT: adorned}) == "tools/call"

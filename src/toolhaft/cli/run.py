@@ -1,7 +1,6 @@
 """`toolhaft run TARGET`: serve a file or module, to one client over stdio or to many over HTTP."""
 
 import argparse
-import errno
 import os
 import sys
 
@@ -45,11 +44,10 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _told(error: Exception) -> str:
-    """What is wrong, without numbers of the system, and what to do where that is plain."""
+    """What is wrong, without numbers of the system."""
     if not isinstance(error, OSError) or error.filename is not None:
         return str(error)
-    hint = "; choose another port, or end what listens there"
-    return (error.strerror or str(error)) + (hint if error.errno == errno.EADDRINUSE else "")
+    return error.strerror or str(error)
 
 
 def _traffic(path: str, option: str) -> Traffic:

@@ -45,7 +45,7 @@ from .head import VERSION, Head
 from .lowering import lowered
 from .questions import Questions
 from .revisions import METHODS, Method, Revision
-from .stateless import Stateless, identify, missing_meta, unknown_header
+from .stateless import Stateless, identify, missing_envelope, missing_meta, unknown_header
 
 _NO_META = RequestMeta()
 _LARGEST_BATCH = 1000
@@ -186,7 +186,7 @@ class Peer:
         elif head is not None and head.needs_envelope(name):
             if head.revision is None:
                 raise unknown_header(head.text(VERSION) or "")
-            raise missing_meta("the request lacks its envelope")
+            raise missing_envelope(head.revision.date)
         else:
             caller = self.session.caller
             if self.session.state is NEW and name not in _BEFORE_THE_HANDSHAKE:

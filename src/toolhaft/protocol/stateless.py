@@ -44,6 +44,15 @@ def missing_meta(what: str) -> BadEnvelope:
     )
 
 
+def missing_envelope(date: str) -> BadEnvelope:
+    """The error for a request without an envelope, whose header names a revision that has them."""
+    return BadEnvelope(
+        f"the header MCP-Protocol-Version is {date}, whose requests have `{_VERSION}` and "
+        f"`{_CAPABILITIES}` in `params._meta`: put them there, or send `initialize` without this "
+        "header, and after it the version that was agreed on"
+    )
+
+
 def unknown_header(sent: str) -> BadEnvelope:
     """The error for a request without an envelope, whose header names a revision that nobody knows
     here. Code and status are those of an envelope that is missing: its rules may be newer."""

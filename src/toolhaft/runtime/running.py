@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import UNSET, field
 
-from ..errors import Cancelled, Suspension, ToolError
+from ..errors import Cancelled, Suspension, ToolError, clipped
 from ..protocol.calls import READY, Blocking, Call, Outcome, Result
 from ..protocol.peer import notice
 from ..protocol.ports import Place
@@ -45,6 +45,9 @@ _TURN: Final = _Turn()
 _IN_A_ROW: Final = 32
 # Several threads may report at once. Held for as long as it takes to write, never to wait.
 _RISING: Final = threading.Lock()
+# Of integers that every client reads as they are.
+_SMALLEST: Final = -(2**53)
+_LARGEST: Final = 2**53
 
 
 class Driving(AskingDriver, Protocol):
@@ -114,10 +117,17 @@ class Running(Call, eq=False, kw_only=True):
         From any thread; nobody waits.
 
         Raises:
-            ValueError: a number is not finite.
+            ValueError: a number is not finite, or too large for one.
+            TypeError: it is no number, or the message is no text.
         """
-        if type(done) is not int or not (total is None or type(total) is int):
+        if (
+            type(done) is not int
+            or not _SMALLEST < done < _LARGEST
+            or not (total is None or (type(total) is int and _SMALLEST < total < _LARGEST))
+        ):
             done, total = _in_numbers(done, total)
+        if message is not None:
+            message = _text(message)
         token = self.meta.progress_token
         line = self._open_line() if self.over or self.place is not None else self.line
         if token is UNSET or line is None:
@@ -327,10 +337,24 @@ async def _own_time(
         left = start + seconds + (0 if asks is None else asks.waited) - loop.time()
 
 
+def _text(message: str) -> str:
+    """A message as it can be encoded, whatever is in it."""
+    if not isinstance(message, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"the message of progress must be a text, not {message!r}")
+    return message if message.isascii() else message.encode("utf-8", "replace").decode()
+
+
 def _in_numbers(done: float, total: float | None) -> tuple[float, float | None]:
     """As JSON has them: what else can be a number would be sent as a text, or as true."""
-    if not (isfinite(done) and (total is None or isfinite(total))):
-        raise ValueError(f"progress must be finite, not {done} of {total}")
+    said = repr(done) if total is None else f"{done!r} of {total!r}"
+    try:
+        is_finite = isfinite(done) and (total is None or isfinite(total))
+    except OverflowError:  # of an integer that no client can read as a number
+        is_finite = False
+    except TypeError:
+        raise TypeError(f"progress must be a number, not {said}") from None
+    if not is_finite:
+        raise ValueError(f"progress must be finite, not {clipped(said)}")
     return _in_number(done), None if total is None else _in_number(total)
 
 

@@ -1,6 +1,7 @@
 """Sockets that listen: at a host and port, or in the file system."""
 
 import contextlib
+import errno
 import os
 import socket
 import stat
@@ -40,7 +41,9 @@ def listen(host: str, port: int) -> list[socket.socket]:
     except OSError as error:
         for listener in sockets:
             listener.close()
-        raise OSError(error.errno, f"cannot listen at {host} port {port}: {_why(error)}") from None
+        hint = "; choose another port, or end what listens there"
+        why = _why(error) + (hint if error.errno == errno.EADDRINUSE else "")
+        raise OSError(error.errno, f"cannot listen at {host} port {port}: {why}") from None
     return sockets
 
 
