@@ -413,18 +413,25 @@ static bool take_answer(struct connection *connection) {
 
 /* Who answers somebody that waits wakes it up, on another core, and pays for that: for each answer
  * as much as for a quarter of a short call. No server wakes clients on other machines, so that is a
- * figure of this one. With several calls in flight there is enough to do meanwhile: let some answers
- * come together, and look for them by the clock. */
-static void let_answers_gather(void) {
+ * figure of this one. With several calls in flight there is enough to do meanwhile: look for answers
+ * by the clock, and wait for none. */
+static int look_for_answers(struct epoll_event *events) {
     static const struct timespec A_MOMENT = {.tv_nsec = 150 * 1000};
-    if (plan.connections > 1)
+    int ready = 0;
+    while (ready == 0 && now() - started < plan.deadline) {
         nanosleep(&A_MOMENT, NULL);
+        ready = epoll_wait(poller, events, MAX_EVENTS, 0);
+    }
+    return ready;
+}
+
+static int sleep_until_answers(struct epoll_event *events) {
+    double left = plan.deadline - (now() - started);
+    return left > 0 ? epoll_wait(poller, events, MAX_EVENTS, (int)(left * 1000) + 1) : 0;
 }
 
 static int wait_for_answers(struct epoll_event *events) {
-    let_answers_gather();
-    double left = plan.deadline - (now() - started);
-    int ready = left > 0 ? epoll_wait(poller, events, MAX_EVENTS, (int)(left * 1000) + 1) : 0;
+    int ready = plan.connections > 1 ? look_for_answers(events) : sleep_until_answers(events);
     if (ready < 0 && errno != EINTR)
         fail("waiting failed: %s", strerror(errno));
     if (ready == 0)
