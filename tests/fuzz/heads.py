@@ -93,6 +93,7 @@ def _check_routes(head: Head, plain: dict[bytes, bytes]) -> None:
             same = _said(plain, METHOD) == method
             if same and method == "tools/call":
                 same = _same_name(_said(plain, NAME), params.name)
+            assert not head.agrees("another", method, params), "it was never compared"
             if head.agrees("any", method, params):
                 assert same, f"{method} {params.name!r} is taken for what came before"
             try:

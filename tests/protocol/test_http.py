@@ -708,6 +708,19 @@ def test_a_request_that_is_right_is_a_call() -> None:
     assert taken(GOOD) == "tools/call"
 
 
+def test_a_head_that_agreed_once_is_compared_with_each_version() -> None:
+    peer, sent = Peer(Implementation(name="s", version="1")), head(**GOOD)
+
+    def code(version: str) -> int | None:
+        params = {"name": "t", "_meta": {**META, VERSION: version}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        event = peer.take(decode(json.dumps(message).encode()), None, sent)
+        return event.error.code if isinstance(event, Reply) else None
+
+    versions = ["2026-07-28", "2026-07-28", "2031-01-01", "2026-07-28"]
+    assert [code(version) for version in versions] == [None, None, -32020, None]
+
+
 @pytest.mark.parametrize("method", ["initialize", "tools/list"])
 def test_who_lacks_an_envelope_is_told_that_its_header_asks_for_one(method: str) -> None:
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}}

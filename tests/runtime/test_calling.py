@@ -29,11 +29,16 @@ from toolhaft import (
     Server,
     ToolError,
 )
+from toolhaft.protocol.calls import Caller as Known
 from toolhaft.protocol.calls import Exchange, Next, Result
+from toolhaft.protocol.handshake import Session
+from toolhaft.protocol.revisions import REVISIONS
 from toolhaft.runtime.connection import Connection
 from toolhaft.runtime.outlet import Sink
+from toolhaft.runtime.running import Running
 from toolhaft.runtime.service import connected
 from toolhaft.testing import Client
+from toolhaft.types.wire import RequestMeta
 
 PATIENCE = 5
 FORMS = ["plain", "async", "generator", "async generator"]
@@ -2027,6 +2032,85 @@ async def test_progress_of_a_call_only_ever_increases(server: Server) -> None:
     counts = [count for count, _ in client.progress()]
     assert counts == [1, 5, 6]
     assert all(a < b for a, b in pairwise(counts))
+
+
+class SlowLine:
+    """Writes the first message when somebody says so, or after a moment."""
+
+    is_full = False
+
+    def __init__(self) -> None:
+        self.may_write = threading.Event()
+        self.writes = threading.Event()
+        self.written: list[bytes] = []
+
+    def send(self, frame: bytes) -> None:
+        if not self.writes.is_set():
+            self.writes.set()
+            self.may_write.wait(0.2)
+        self.written.append(frame)
+
+
+def reporting(call: Running, done: int) -> threading.Thread:
+    thread = threading.Thread(target=call.report, args=(done, None, None), daemon=True)
+    thread.start()
+    return thread
+
+
+def running_on(line: Any) -> Running:
+    caller = Known(REVISIONS["2026-07-28"], {}, None)
+    meta = RequestMeta(progress_token=1)
+    return Running(1, "tools/call", None, caller, Session(), meta, line=line)
+
+
+def test_progress_does_not_fall_whichever_thread_is_quicker() -> None:
+    line = SlowLine()
+    call = running_on(line)
+    threads = [reporting(call, 1)]
+    assert line.writes.wait(5)
+    threads.append(reporting(call, 2))
+    for thread in threads:
+        thread.join(5)
+
+    assert [json.loads(frame)["params"]["progress"] for frame in line.written] == [1, 2]
+
+
+def test_nobody_reports_who_has_waited_until_the_call_was_over() -> None:
+    line = SlowLine()
+    call = running_on(line)
+    threads = [reporting(call, 1)]
+    assert line.writes.wait(5)
+    threads.append(reporting(call, 2))
+    time.sleep(0.05)  # until it waits, too
+    call.over = True
+    line.may_write.set()
+    for thread in threads:
+        thread.join(5)
+
+    assert [json.loads(frame)["params"]["progress"] for frame in line.written] == [1]
+
+
+async def test_who_only_reports_lets_others_have_their_turn(server: Server) -> None:
+    @server.tool
+    async def it(ctx: Context) -> int:
+        turns, tick = [0], asyncio.Event()
+
+        async def count() -> None:
+            while not tick.is_set():
+                turns[0] += 1
+                await asyncio.sleep(0)
+
+        ticker = asyncio.ensure_future(count())
+        for done in range(2000):
+            await ctx.progress(done)
+        tick.set()
+        await ticker
+        return turns[0]
+
+    async with caller_of(server) as client:
+        answer = await client.ask(1, token=1)
+
+    assert 2000 // 64 < int(text_in(answer)) < 2000
 
 
 @pytest.mark.parametrize("token", [1, None])

@@ -50,11 +50,11 @@ def test_work_that_blocks_does_not_hold_up_other_work() -> None:
 class Contested(deque[Any]):
     """Work that another thread has taken, now and then, when somebody reaches for it."""
 
-    misses = 0
+    attempts = 0
 
     def popleft(self) -> Any:
-        self.misses += 1
-        if self.misses % 2:
+        self.attempts += 1
+        if self.attempts % 2:
             raise IndexError
         return super().popleft()
 
@@ -66,7 +66,7 @@ def test_a_thread_that_was_too_late_goes_on() -> None:
         lane.submit(done.release)
 
     assert all(done.acquire(timeout=PATIENCE) for _ in range(3))
-    assert contested.misses >= 6
+    assert contested.attempts >= 6
     assert lane._shared.threads == 1
 
 

@@ -91,9 +91,8 @@ class Callee:
         # One context for all who ask for it: progress must not go backwards.
         for name in signature.contexts:
             arguments[name] = context
-        if signature.headers:
-            for headed in signature.headers:
-                arguments[headed.parameter.name] = _header(headed, exchange)
+        for headed in signature.headers:
+            arguments[headed.parameter.name] = _header(headed, exchange)
         return context
 
     def outcome(

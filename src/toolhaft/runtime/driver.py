@@ -84,9 +84,9 @@ class Driver:
         # Has all been cancelled? Nothing that waits is begun any more.
         self._ends = False
         self.post = Post(self.loop)
-        # Whose code the loop's thread has begun last, and how many times somebody could have waited
-        # for a client since then, and did not have to.
+        # Whose code the loop's thread has begun last.
         self.current: Running | None = None
+        # How many times in a row somebody could have waited for a client, and did not have to.
         self.unheld = 0
         self._pump: Pump[Running] = Pump(
             self.loop,

@@ -36,7 +36,7 @@ from .pair import Pair
 from .patience import Patience, Stalled
 from .posting import Begun, Posting
 from .reading import ClientIsGone, TurnedAway
-from .refusals import missing_session, unknown_session, unknown_version
+from .refusals import missing_session, no_session_for, unknown_session, unknown_version
 from .relay import Relay, Told
 from .response import Receive, Response, Scope, Send, Whole
 from .running import Running
@@ -224,7 +224,8 @@ class Endpoint:
                 await self._relay.tell(live.id, None)
                 await response.empty(204)
         elif verb in ("GET", "DELETE") and self._has_sessions and head.revision is None:
-            raise TurnedAway(unknown_version(head))
+            is_stateful = self._settings.sessions == "stateful"
+            raise TurnedAway(no_session_for(head) if is_stateful else unknown_version(head))
         else:
             both = self._has_sessions and not head.stateless
             allowed = "GET, POST, DELETE" if both else "POST"

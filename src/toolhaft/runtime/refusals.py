@@ -25,7 +25,7 @@ def missing_session(id_: Id | UnsetType = UNSET) -> Refused:
     )
 
 
-def no_session_for(head: Head, id_: Id | UnsetType) -> Refused:
+def no_session_for(head: Head, id_: Id | UnsetType = UNSET) -> Refused:
     """A client of the other era that knows this one too learns here that it is needed."""
     return refused(400, UnsupportedVersion(head.text(VERSION) or "", HANDSHAKES), id_)
 

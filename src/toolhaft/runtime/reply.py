@@ -32,7 +32,7 @@ class Reply(Struct, eq=False):
     _thread: int
     # How much may wait to be written before those who send have to wait.
     _high: int
-    # Does it, for a client that is there? Set by whoever counts, while the count is held.
+    # Does it, for a client that is there? Set under `_COUNTING`.
     is_full: bool = False
     frames: list[bytes] = []  # each has its own: msgspec sees to that
     # The answer, once the call is over; None if there is none.
@@ -147,7 +147,7 @@ class Reply(Struct, eq=False):
         """The messages of a call that is over, and its answer: there will be no more."""
         if self._size > self._high or self._room is not None or self._roomy is not None:
             self._let_go()
-        # A copy: what a thread sends that is late goes to a list that nobody reads.
+        # A copy, to which nothing is added that a thread sends too late.
         return self.frames[:] if self.final is None else [*self.frames, self.final]
 
     def leave(self) -> None:

@@ -97,7 +97,7 @@ class Running(Call, eq=False, kw_only=True):
     asking: Asking | None = None
     began: float = field(default_factory=perf_counter)
     # How far it has said that it is.
-    done: float = -inf
+    reached: float = -inf
 
     @property
     def _driver(self) -> "Driving":
@@ -129,7 +129,7 @@ class Running(Call, eq=False, kw_only=True):
         if message is not None:
             message = _text(message)
         token = self.meta.progress_token
-        line = self._open_line() if self.over or self.place is not None else self.line
+        line = self._open_line()
         if token is UNSET or line is None:
             return
         params = Progress(
@@ -141,8 +141,9 @@ class Running(Call, eq=False, kw_only=True):
         frame = notice("notifications/progress", params, self.caller.revision)
         # "The progress value MUST increase with each notification", whichever thread is quicker.
         with _RISING:
-            if done > self.done:
-                self.done = done
+            # It may have ended while others had the lock.
+            if done > self.reached and not self.over:
+                self.reached = done
                 line.send(frame)
 
     def _open_line(self) -> Line | None:
