@@ -209,7 +209,8 @@ class Exchange(Protocol):
         From any thread; nobody waits.
 
         Raises:
-            ValueError: a number is not finite.
+            ValueError: a number is not finite, or too large for one.
+            TypeError: it is no number, or the message is no text.
         """
         ...
 

@@ -347,16 +347,19 @@ def _text(message: str) -> str:
 
 def _in_numbers(done: float, total: float | None) -> tuple[float, float | None]:
     """As JSON has them: what else can be a number would be sent as a text, or as true."""
-    said = repr(done) if total is None else f"{done!r} of {total!r}"
     try:
         is_finite = isfinite(done) and (total is None or isfinite(total))
     except OverflowError:  # of an integer that no client can read as a number
         is_finite = False
     except TypeError:
-        raise TypeError(f"progress must be a number, not {said}") from None
+        raise TypeError(f"progress must be a number, not {_said(done, total)}") from None
     if not is_finite:
-        raise ValueError(f"progress must be finite, not {clipped(said)}")
+        raise ValueError(f"progress must be finite, not {_said(done, total)}")
     return _in_number(done), None if total is None else _in_number(total)
+
+
+def _said(done: float, total: float | None) -> str:
+    return clipped(repr(done) if total is None else f"{done!r} of {total!r}")
 
 
 def _in_number(value: float) -> float:
