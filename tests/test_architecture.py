@@ -42,13 +42,13 @@ DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 LONGEST_MODULE = 500
 # Lines of code, without blank lines, comments and docstrings.
 LARGEST = {
-    "words": 800,
-    "schema": 2500,
-    "protocol": 2250,
-    "features": 4450,
-    "runtime": 6200,
-    "client": 1400,
-    "face": 2800,
+    "words": 950,
+    "schema": 2900,
+    "protocol": 2550,
+    "features": 5300,
+    "runtime": 6800,
+    "client": 1450,
+    "face": 3200,
 }
 EDGES = {"auth", "ext", "testing", "cli"}
 # Nothing imports an edge, but for commands that do on the command line what the kit does in tests.
