@@ -16,14 +16,14 @@ HOMES = Path(__file__).resolve().parent / ".cache" / "homes"
 
 
 @cache
-def python_of(install: str) -> str:
-    """The Python of an environment that has what is installed here for this, by links.
+def python_of(*installs: str) -> str:
+    """The Python of an environment that has what is installed here for these, by links.
 
     Raises:
         PackageNotFoundError: something of it is not installed.
     """
-    found = installed_for(install)
-    home = HOMES / install
+    found = {name: each for install in installs for name, each in installed_for(install).items()}
+    home = HOMES / "+".join(installs)
     venv.create(home, clear=True, symlinks=True)
     (packages,) = home.glob("lib/python*/site-packages")
     parts: dict[str, Path] = {}  # by name, since packages may share a folder

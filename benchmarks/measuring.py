@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -47,6 +47,8 @@ class Contender:
     import_line: str
     # What a user installs for it.
     install: str = "toolhaft"
+    # What is installed beside it.
+    also: tuple[str, ...] = ()
 
     @property
     def script(self) -> Path:
@@ -56,7 +58,7 @@ class Contender:
     def python(self) -> str:
         """The Python that runs it, in an environment of its own."""
         try:
-            return python_of(self.install)
+            return python_of(self.install, *self.also)
         except PackageNotFoundError as missing:
             raise CannotMeasure(f"{self.install} is not installed: {missing}") from None
 
@@ -152,10 +154,11 @@ def build_load(name: str) -> Path:
     return program
 
 
-def environment(fillers: int = 0) -> dict[str, str]:
+def environment(fillers: int = 0, *, models: bool = False) -> dict[str, str]:
     """The environment of a contender: ours, less what changes how Python itself runs."""
     kept = {name: os.environ[name] for name in os.environ if name not in PYTHON_SETTINGS}
-    return {**kept, "BENCH_FILLERS": str(fillers)}
+    with_models = {"BENCH_MODELS": "1"} if models else {}
+    return {**kept, "BENCH_FILLERS": str(fillers), **with_models}
 
 
 def run_stage(
@@ -167,9 +170,12 @@ def run_stage(
     seconds: float,
 ) -> Measured:
     """Start the contender's server once and measure what is wanted of the stage."""
+    if stage.models and contender.install == "toolhaft":
+        contender = replace(contender, also=("pydantic",))
+    variables = environment(stage.fillers, models=stage.models)
     with (
         tempfile.TemporaryFile("w+", errors="replace") as complaints,
-        contender.ready(environment(stage.fillers)) as (command, surroundings),
+        contender.ready(variables) as (command, surroundings),
     ):
         ended = subprocess.run(
             [str(load), *command],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from messages import GERMAN_AND_CHINESE, SOURCE_CODE, Order, compact, message, meta_2026
+
 # Every contender has these; the rest of the tools that a stage wants are fillers.
-OWN_TOOLS = ("add", "add_sync", "echo", "search")
+OWN_TOOLS = ("add", "add_sync", "echo", "search_structs", "search_dataclasses")
 
 ID_MARK = "@ID@"  # where load.c writes the id of each request
 MAX_CALLS = 200_000  # per phase; its seconds end it earlier on most machines
@@ -17,11 +18,6 @@ MAX_CALLS = 200_000  # per phase; its seconds end it earlier on most machines
 PARTS = 3
 
 CLIENT = {"name": "bench", "version": "1"}
-META_2026 = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-    "io.modelcontextprotocol/clientInfo": CLIENT,
-}
 INITIALIZE_PARAMS = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
 
 
@@ -42,6 +38,8 @@ class Calls(Workload):
     params: dict[str, Any]
     expected: str
     in_flight: int = 1
+    # In which order a client writes the members of the request.
+    order: Order = "python"
     # Calls one by one share a core with the load; load.h says why.
     one_core: bool = False
 
@@ -54,6 +52,7 @@ class Stage:
     workloads: tuple[Workload, ...]
     tools: int = len(OWN_TOOLS)
     handshake: bool = True  # `initialize` of 2025-11-25, else the envelope of 2026-07-28
+    models: bool = False  # is there a tool that takes pydantic models as well?
     slow_for: frozenset[str] = frozenset()  # contenders that a quick run spares the stage
 
     @property
@@ -71,16 +70,13 @@ MEMORY = Workload("memory", "memory after start (RSS)", "MB")
 IMPORT = Workload("import", "import, on top of bare Python (itself)", "ms")
 
 
-def request(method: str, params: dict[str, Any], *, handshake: bool) -> str:
+def request(
+    method: str, params: dict[str, Any], *, handshake: bool, order: Order = "python"
+) -> str:
     """One request as a line with a mark for its id; `_meta` says the revision without handshake."""
     if not handshake:
-        params = {**params, "_meta": {**META_2026, **params.get("_meta", {})}}
-    message = {"jsonrpc": "2.0", "id": ID_MARK, "method": method, "params": params}
-    return compact(message).replace(f'"{ID_MARK}"', ID_MARK)
-
-
-def compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+        params = {**params, "_meta": {**meta_2026(CLIENT), **params.get("_meta", {})}}
+    return message(ID_MARK, method, params, order).replace(f'"{ID_MARK}"', ID_MARK)
 
 
 def text_content(text: str) -> str:
@@ -103,20 +99,23 @@ def adding_steadily(name: str, title: str) -> Calls:
 FIRST = adding("first", "the first call")
 
 
-def echoing(name: str, title: str, *, size: int) -> Calls:
-    text = ("The quick brown fox jumps over the lazy dog. " * (size // 45 + 1))[:size]
+def long_text(size: int) -> str:
+    return ("The quick brown fox jumps over the lazy dog. " * (size // 45 + 1))[:size]
+
+
+def echoing(name: str, title: str, *, text: str) -> Calls:
     params = {"name": "echo", "arguments": {"text": text}}
     return Calls(name, title, params=params, expected=text_content(text), one_core=True)
 
 
-def searching(name: str, title: str, *, count: int) -> Calls:
+def searching(name: str, title: str, *, tool: str, count: int) -> Calls:
     items = [
         {"name": f"item {n}", "price": 100 + n, "quantity": n % 7, "tags": ["new", f"shelf {n}"]}
         for n in range(count)
     ]
     total = sum(100 + n for n in range(count) for _ in range(n % 7))
     params = {
-        "name": "search",
+        "name": tool,
         "arguments": {"query": {"text": "what it costs", "limit": 10, "items": items}},
     }
     return Calls(name, title, params=params, expected=text_content(str(total)), one_core=True)
@@ -139,8 +138,12 @@ CALLS = Stage(
         adding("call-64", "call, 64 in flight", in_flight=64),
         adding("sync", "sync tool, one by one", tool="add_sync", one_core=True),
         adding("sync-64", "sync tool, 64 in flight", tool="add_sync", in_flight=64),
-        searching("nested", "nested arguments, 50 items", count=50),
-        echoing("echo-1m", "echo of 1 MiB", size=1 << 20),
+        adding("call-ts", "call as TypeScript writes it", order="typescript", one_core=True),
+        echoing("code", "echo of 2 KB of source code", text=SOURCE_CODE),
+        echoing("letters", "echo of 2 KB of German and Chinese", text=GERMAN_AND_CHINESE),
+        searching("structs", "50 items, as structs", tool="search_structs", count=50),
+        searching("dataclasses", "50 items, as dataclasses", tool="search_dataclasses", count=50),
+        echoing("echo-1m", "echo of 1 MiB", text=long_text(1 << 20)),
     ),
 )
 CALLS_2026 = Stage(
@@ -149,6 +152,14 @@ CALLS_2026 = Stage(
     workloads=(
         adding("call-2026", "call, one by one, 2026-07-28", one_core=True),
         adding("call-2026-64", "call, 64 in flight, 2026-07-28", in_flight=64),
+    ),
+)
+# By itself, since pydantic has to be loaded for it.
+MODELS = Stage(
+    name="pydantic models",
+    models=True,
+    workloads=(
+        searching("models", "50 items, as pydantic models", tool="search_models", count=50),
     ),
 )
 HUNDRED_TOOLS = Stage(
@@ -173,6 +184,7 @@ THOUSANDS_OF_TOOLS = Stage(
 GROUPS = (
     (STARTS,),
     (CALLS,),
+    (MODELS,),
     (CALLS_2026,),
     (HUNDRED_TOOLS,),
     (TEN_TOOLS, THOUSANDS_OF_TOOLS),
@@ -212,8 +224,10 @@ def plan(stage: Stage, wanted: tuple[Workload, ...], *, seconds: float, deadline
         for calls in stage.calls:
             if calls in wanted:
                 cores = "one" if calls.one_core else "all"
-                message = request(calls.method, calls.params, handshake=stage.handshake)
+                line = request(
+                    calls.method, calls.params, handshake=stage.handshake, order=calls.order
+                )
                 name = phase_name(calls, part)
                 head = ["phase", name, calls.in_flight, cores, MAX_CALLS, seconds / PARTS]
-                lines.append([*head, calls.expected, message])
+                lines.append([*head, calls.expected, line])
     return "".join("\t".join(map(str, line)) + "\n" for line in lines)

@@ -116,7 +116,11 @@ class Tool:
         }
 
 
-TOOLS = {tool.__name__: Tool(tool.__name__, tool) for tool in (add, add_sync, echo, search)}
+TOOLS = {tool.__name__: Tool(tool.__name__, tool) for tool in (add, add_sync, echo)}
+for name in ("search_structs", "search_dataclasses"):
+    TOOLS[name] = Tool(name, search)
+if "BENCH_MODELS" in os.environ:
+    TOOLS["search_models"] = Tool("search_models", search)
 for number in range(int(os.environ.get("BENCH_FILLERS", "0"))):
     TOOLS[f"filler_{number:04}"] = Tool(f"filler_{number:04}", filler)
 

@@ -41,10 +41,16 @@ async def echo(text: str) -> str:
     return text
 
 
-@server.tool()
 async def search(query: Query) -> int:
     """Add up what the items of the query cost."""
     return sum(item.price * item.quantity for item in query.items)
+
+
+# Whatever the others take, this package reads arguments with pydantic.
+for name in ("search_structs", "search_dataclasses"):
+    server.tool(name=name)(search)
+if "BENCH_MODELS" in os.environ:
+    server.tool(name="search_models")(search)
 
 
 def register_filler(number: int) -> None:

@@ -3,11 +3,26 @@
 import os
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from toolhaft import Server
 
 
+class Item(Struct):
+    name: str
+    price: int
+    quantity: int
+    tags: list[str]
+
+
+class Query(Struct):
+    text: str
+    limit: int
+    items: list[Item]
+
+
 @dataclass
-class Item:
+class ItemData:
     name: str
     price: int
     quantity: int
@@ -15,10 +30,10 @@ class Item:
 
 
 @dataclass
-class Query:
+class QueryData:
     text: str
     limit: int
-    items: list[Item]
+    items: list[ItemData]
 
 
 server = Server("bench", version="1")
@@ -43,9 +58,24 @@ async def echo(text: str) -> str:
 
 
 @server.tool
-async def search(query: Query) -> int:
+async def search_structs(query: Query) -> int:
     """Add up what the items of the query cost."""
     return sum(item.price * item.quantity for item in query.items)
+
+
+@server.tool
+async def search_dataclasses(query: QueryData) -> int:
+    """Add up what the items of the query cost."""
+    return sum(item.price * item.quantity for item in query.items)
+
+
+if "BENCH_MODELS" in os.environ:
+    from models import QueryModel
+
+    @server.tool
+    async def search_models(query: QueryModel) -> int:
+        """Add up what the items of the query cost."""
+        return sum(item.price * item.quantity for item in query.items)
 
 
 def register_filler(number: int) -> None:
