@@ -2,13 +2,13 @@
 
 import inspect
 import threading
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from tests.asking import told
 from tests.providing.clients import CLIENTS, Connect, following
 
-from toolhaft import Context, ResourceInfo, Server, tool
+from toolhaft import Context, McpError, ResourceInfo, Server, ToolInfo, tool
 from toolhaft.testing import Client, Heard
 
 PATIENCE = 15
@@ -95,6 +95,93 @@ async def test_every_kind_can_be_changed_and_is_heard_of(connect: Connect) -> No
         assert await client.list_prompts() == []
         [template] = await client.list_templates()
         assert template.uri_template == "notes://{name}"
+
+
+@every_client
+async def test_a_list_that_was_offered_is_empty_when_the_last_entry_is_gone(
+    connect: Connect,
+) -> None:
+    """The client was told of the capability, so the method must not go away."""
+    server = serving()
+    async with connect(server) as client:
+        server.remove_tool("add")
+        server.remove_prompt("greet")
+        server.remove_resource("notes://one")
+
+        assert await client.list_tools() == []
+        assert await client.list_prompts() == []
+        assert await client.list_resources() == []
+        assert await client.list_templates() == []
+
+
+@every_client
+async def test_what_was_offered_stays_a_capability_for_clients_that_come_later(
+    connect: Connect,
+) -> None:
+    """A tool may come back, and a client that was not told of the list would not hear of it."""
+    server = serving()
+    server.remove_tool("add")
+    async with connect(server) as client, following(client) as heard:
+        assert await client.list_tools() == []
+
+        server.add_tool(add)
+
+        assert (await heard.next()).method == "notifications/tools/list_changed"
+
+
+@every_client
+async def test_a_name_of_a_list_that_is_empty_by_now_is_unknown(connect: Connect) -> None:
+    server = serving()
+    async with connect(server) as client:
+        server.remove_tool("add")
+        server.remove_prompt("greet")
+        server.remove_resource("notes://one")
+
+        with pytest.raises(McpError, match="unknown tool: 'add'") as tool_error:
+            await client.call("add", a=1, b=2)
+        with pytest.raises(McpError, match="unknown prompt: 'greet'") as prompt_error:
+            await client.prompt("greet")
+        with pytest.raises(McpError, match="resource not found"):
+            await client.read("notes://one")
+        assert (tool_error.value.code, prompt_error.value.code) == (-32602, -32602)
+
+
+@every_client
+async def test_a_list_is_empty_when_the_object_that_has_it_is_removed(connect: Connect) -> None:
+    class Lists:
+        def tools(self) -> list[ToolInfo]:
+            return [ToolInfo("echo")]
+
+        def call_tool(self, name: str, arguments: dict[str, Any]) -> str:
+            return name
+
+    inner, server = Server("inner", version="1"), Server("outer", version="1")
+    inclusion = inner.include(Lists())
+    server.include(inner, "in")
+    async with connect(server) as client:
+        before = await tools(client)
+        inclusion.remove()
+
+        assert before == ["in_echo"]
+        assert await tools(client) == []
+
+
+@every_client
+async def test_completion_stays_when_the_last_argument_that_completes_is_gone(
+    connect: Connect,
+) -> None:
+    server = serving()
+
+    def paint(colour: Literal["red", "blue"]) -> str:
+        return colour
+
+    handle = server.add_prompt(paint)
+    async with connect(server) as client:
+        handle.remove()
+
+        with pytest.raises(McpError, match="unknown prompt: 'paint'") as error:
+            await client.complete("paint", "colour", "r")
+        assert error.value.code == -32602
 
 
 @every_client

@@ -23,14 +23,19 @@ class Completions:
     def __init__(self, prompts: Prompts, resources: Resources) -> None:
         self._prompts = prompts.registry
         self._templates = resources.templates
+        # Set once a client was told of completions, and never cleared.
+        self._was_offered = False
 
     def __bool__(self) -> bool:
-        """Is there an argument that completes? What a source lists may have some."""
-        registries: tuple[Registry[Any], ...] = (self._prompts, self._templates)
-        return any(
-            registry.is_evaluated or any(any(item.completers.values()) for item in registry)
-            for registry in registries
-        )
+        """Is completion offered? It is while an argument completes, where what a source lists may
+        have some; and from then on, so that no client is told of a method that goes away."""
+        if not self._was_offered:
+            registries: tuple[Registry[Any], ...] = (self._prompts, self._templates)
+            self._was_offered = any(
+                registry.is_evaluated or any(any(item.completers.values()) for item in registry)
+                for registry in registries
+            )
+        return self._was_offered
 
     def complete(self, exchange: Exchange) -> Outcome:
         """Answer `completion/complete`."""

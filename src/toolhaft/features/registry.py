@@ -94,12 +94,18 @@ class Registry(Generic[T]):
         self._tenure = 0
         self._pages: dict[str | tuple[str, str], bytes] = {}
         self._version = 0
+        # Set once there has been anything to list, and never cleared: a client that was told of
+        # the capability gets an empty list afterwards, not an unknown method.
+        self._was_offered = False
 
     def __len__(self) -> int:
         return len(self.seen)
 
     def __bool__(self) -> bool:
-        """Is there anything that could be listed, now or when it is enabled again?"""
+        """Is this list offered? Once it has had something it is, even if it is empty now."""
+        return self._was_offered or self._has_any()
+
+    def _has_any(self) -> bool:
         return bool(self.seen or self._hidden or self.is_evaluated)
 
     @property
@@ -385,6 +391,8 @@ class Registry(Generic[T]):
     def forget_pages(self) -> None:
         """Lists are other ones now."""
         with self._lock:
+            # Every change comes by here: nothing can be added and removed again unseen.
+            self._was_offered = self._was_offered or self._has_any()
             self._version += 1
             self._pages.clear()
 
