@@ -152,6 +152,12 @@ class Context(Current):
         )
 
     @property
+    def meta(self) -> Mapping[str, Any]:
+        """The `_meta` object of the request, as the client sent it; read-only, and empty if there
+        is none. It is decoded each time it is asked for."""
+        return self._exchange.meta
+
+    @property
     def cancelled(self) -> bool:
         """Does nobody wait for the answer any more, because the client cancelled the call or it
         took too long? Plain functions look here; coroutines are cancelled."""

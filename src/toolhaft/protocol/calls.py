@@ -7,11 +7,11 @@ what happens between the two knows neither the transport nor the era.
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Mapping
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from ..envelope import Id
 from ..errors import McpError
-from ..types.wire import Identity, RequestMeta, Wire
+from ..types.wire import Identity, RequestMeta, Wire, meta_of
 from .journal import Journal
 from .ports import Place
 from .questions import Decision, Questions
@@ -22,6 +22,8 @@ __all__ = ["Exchange", "Middleware", "Next", "Result"]
 
 # A result is a struct, or the text of a JSON object that was encoded for this revision before.
 Result: TypeAlias = Wire | bytes
+
+_NO_PARAMS = Raw(b"{}")
 
 
 class Caller(Struct, eq=False, gc=False):
@@ -91,7 +93,10 @@ class Call(Struct, eq=False, gc=False):
     params: Any
     caller: Caller
     era: Era
-    meta: RequestMeta
+    # What the library itself reads of `_meta`.
+    request_meta: RequestMeta
+    # The parameters as they came, for what the structs above leave out.
+    source: Raw = _NO_PARAMS
     # Of the HTTP request it came with, by their names in lower case.
     headers: Mapping[str, str] | None = None
     # The client no longer wants the answer.
@@ -107,6 +112,11 @@ class Call(Struct, eq=False, gc=False):
     began: float = 0.0
     # Where the author's functions have to run, if anywhere in particular.
     place: Place | None = None
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The `_meta` that the client sent, read when it is asked for."""
+        return meta_of(self.source)
 
 
 class Notice(Struct, gc=False):
@@ -186,13 +196,17 @@ class Exchange(Protocol):
     params: Any
     caller: Caller
     era: Era
-    meta: RequestMeta
     cancelled: bool
     overdue: bool
     headers: Mapping[str, str] | None
     journal: Journal | None
     subject: Subject | None
     place: Place | None
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The `_meta` that the client sent; empty if it sent none."""
+        ...
 
     @property
     def suspended(self) -> bool:

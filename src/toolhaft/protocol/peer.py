@@ -156,7 +156,7 @@ class Peer:
             caller = self._accept(name, meta, principal, head, params)
         make_call = self._make_call
         if meta.version is not UNSET:
-            call = make_call(id_, name, params, caller, self._stateless, meta, head)
+            call = make_call(id_, name, params, caller, self._stateless, meta, raw, head)
             if method.asks and (
                 params.request_state is not UNSET or params.input_responses is not UNSET
             ):
@@ -165,7 +165,7 @@ class Peer:
         if name == "initialize":
             session.open(params, principal)
             caller = session.caller
-        return make_call(id_, name, params, caller, session, meta)
+        return make_call(id_, name, params, caller, session, meta, raw)
 
     def _accept(
         self,

@@ -128,7 +128,7 @@ class Running(Call, eq=False, kw_only=True):
             done, total = _in_numbers(done, total)
         if message is not None:
             message = _text(message)
-        token = self.meta.progress_token
+        token = self.request_meta.progress_token
         line = self._open_line()
         if token is UNSET or line is None:
             return

@@ -5,9 +5,11 @@ where an older revision lacks them. What a revision does not know is taken out o
 client (`protocol/lowering.py`), so no type here says which revision it belongs to.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from msgspec import UNSET, Raw, Struct, UnsetType, field
+from msgspec import UNSET, Raw, Struct, UnsetType, field, json
 
 Json: TypeAlias = Any
 Meta: TypeAlias = dict[str, Any]
@@ -54,6 +56,18 @@ class RequestMeta(Struct, gc=False):
     )
     client: Identity | UnsetType = field(default=UNSET, name="io.modelcontextprotocol/clientInfo")
     log_level: str | UnsetType = field(default=UNSET, name="io.modelcontextprotocol/logLevel")
+
+
+class _MetaAlone(Struct):
+    """The parameters of any request, of which only `_meta` is read."""
+
+    meta: dict[str, Any] = field(default_factory=dict[str, Any], name="_meta")
+
+
+def meta_of(params: Raw) -> Mapping[str, Any]:
+    """All of the `_meta` in the text of some parameters, also what no struct here has; empty if
+    there is none."""
+    return MappingProxyType(json.decode(params, type=_MetaAlone).meta)
 
 
 class Params(Struct, rename="camel"):
