@@ -92,7 +92,7 @@ IMPORTED_LATER = {
     ("sealing.py", "_seal", ".protocol.sealing"),
     ("server.py", "mask", "logging"),
     ("cli/options.py", "_conversation", "..protocol.revisions"),
-    ("cli/installing/files.py", "_replace", "tempfile"),
+    ("cli/installing/files.py", "_written", "secrets"),
     ("cli/installing/receipts.py", "digest", "hashlib"),
     ("cli/run.py", "_over_stdio", "..beginning"),
     ("cli/run.py", "_over_stdio", "..run"),
@@ -567,7 +567,7 @@ def test_a_bridge_is_small_and_says_what_it_is() -> None:
     modules = bridge_modules()
 
     assert [module.path for module in modules if not ast.get_docstring(module.tree)] == []
-    assert sum(code_lines(module.text) for module in modules) < 1330
+    assert sum(code_lines(module.text) for module in modules) < 1400
 
 
 def test_the_files_of_tests_that_come_first_are_there() -> None:

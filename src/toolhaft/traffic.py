@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
+from toolhaft_bridge.outputs import open_log
 from toolhaft_bridge.secrets import REDACTED, Secrets
 
 from .protocol.framing import Frame, TooLong
@@ -24,8 +25,6 @@ Direction: TypeAlias = Literal["in", "out"]
 
 _LONGEST_LINE: Final = 65536
 _LONGEST_TEXT: Final = 4096
-_MODE: Final = 0o600
-_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _UNFIT: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError, ValueError)
 
 _log = logging.getLogger("toolhaft.traffic")
@@ -80,7 +79,7 @@ class TrafficLog:
             OSError: it cannot be written.
         """
         if self.path is not None and self._descriptor is None:
-            self._descriptor = os.open(self.path, _FLAGS, _MODE)
+            self._descriptor = open_log(self.path)
 
     def close(self) -> None:
         """Close the file. The next message opens it again."""

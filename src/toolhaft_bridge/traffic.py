@@ -14,6 +14,7 @@ import os
 import time
 
 from .bridge import Silent
+from .outputs import open_log
 from .secrets import REDACTED, Secrets
 from .streams import complain
 
@@ -41,7 +42,7 @@ class Traffic(Silent):
 
     def __init__(self, path: str) -> None:
         """Raises OSError if the file cannot be written."""
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._file = open_log(path)
         self._unended = {"in": _Line(), "out": _Line()}
         self._secrets = Secrets(
             REDACTED, decode=json.loads, encode=json.dumps, unfit=_UNFIT, longest=_LONGEST

@@ -92,9 +92,9 @@ def test_what_changed_since_it_was_read_is_not_overwritten(tmp_path: Path) -> No
     snapshot = files.read(path)
     path.write_bytes(b"theirs")
 
-    with pytest.raises(Unclear, match="changed by somebody else"):
+    with pytest.raises(Unclear, match="changed by another program"):
         files.write(snapshot, b"new")
-    with pytest.raises(Unclear, match="changed by somebody else"):
+    with pytest.raises(Unclear, match="changed by another program"):
         files.remove(snapshot)
 
     assert path.read_bytes() == b"theirs"
@@ -107,7 +107,7 @@ def test_what_appeared_since_is_not_overwritten(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"theirs")
 
-    with pytest.raises(Unclear, match="changed by somebody else"):
+    with pytest.raises(Unclear, match="changed by another program"):
         files.write(snapshot, b"new")
 
     assert path.read_bytes() == b"theirs"
@@ -116,7 +116,7 @@ def test_what_appeared_since_is_not_overwritten(tmp_path: Path) -> None:
 def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "folder" / "mcp.json"
 
-    def locked(*_: object) -> None:
+    def locked(*_: object, **__: object) -> None:
         raise PermissionError(13, "the file is used by another process")
 
     monkeypatch.setattr(os, "replace", locked)
@@ -197,3 +197,99 @@ def test_only_folders_that_nobody_uses_are_removed(tmp_path: Path) -> None:
 
     assert names(tmp_path) == ["a"]
     assert names(outer) == ["theirs"]
+
+
+@pytest.mark.parametrize("precious", ["there", "not there"])
+def test_a_backup_is_not_written_through_a_link(tmp_path: Path, precious: str) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_bytes(b"{}")
+    if precious == "there":
+        (tmp_path / "precious").write_bytes(b"mine")
+    (tmp_path / "mcp.json.toolhaft.bak").symlink_to("precious")
+    before = names(tmp_path)
+
+    for root in (None, tmp_path):
+        with pytest.raises(Unclear, match="which is a symbolic link; remove that first"):
+            files.back_up(files.read(path, root))
+        assert files.kept(files.read(path, root)) is None
+
+    assert names(tmp_path) == before
+    if precious == "there":
+        assert (tmp_path / "precious").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("linked", ["a", "a/b", "a/b/mcp.json"])
+@pytest.mark.parametrize("target", ["there", "not there"])
+def test_no_link_below_a_project_is_followed(tmp_path: Path, linked: str, target: str) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    path = project / "a" / "b" / "mcp.json"
+    link = project / linked
+    link.parent.mkdir(parents=True)
+    if target == "there":
+        real = outside / path.relative_to(link)
+        real.parent.mkdir(parents=True, exist_ok=True)
+        real.write_bytes(b"mine")
+    link.symlink_to(outside)
+
+    with pytest.raises(Unclear, match=rf"{linked} is a symbolic link, and a project's files"):
+        files.read(path, project)
+
+
+def test_a_folder_that_becomes_a_link_after_it_was_read_is_not_followed(tmp_path: Path) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    for folder in (project, outside):
+        (folder / "a").mkdir(parents=True)
+        (folder / "a" / "mcp.json").write_bytes(b"{}")
+    snapshot = files.read(project / "a" / "mcp.json", project)
+    (project / "a").rename(project / "old")
+    (project / "a").symlink_to(outside / "a")
+
+    for change in (
+        lambda: files.write(snapshot, b"new"),
+        lambda: files.back_up(snapshot),
+        lambda: files.remove(snapshot),
+    ):
+        with pytest.raises(Unclear, match="symbolic link"):
+            change()
+
+    assert names(outside / "a") == ["mcp.json"]
+    assert (outside / "a" / "mcp.json").read_bytes() == b"{}"
+
+
+def test_a_file_that_becomes_a_link_after_it_was_read_is_not_followed(tmp_path: Path) -> None:
+    path, precious = tmp_path / "mcp.json", tmp_path / "precious"
+    path.write_bytes(b"{}")
+    precious.write_bytes(b"{}")
+    snapshot = files.read(path, tmp_path)
+    path.unlink()
+    path.symlink_to(precious)
+
+    for change in (lambda: files.write(snapshot, b"new"), lambda: files.remove(snapshot)):
+        with pytest.raises(Unclear, match="no file"):
+            change()
+
+    assert precious.read_bytes() == b"{}"
+
+
+def test_a_project_reached_through_a_link_is_that_project(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "project").symlink_to("real")
+
+    project = tmp_path / "project"
+    made = files.write(files.read(project / ".cursor" / "mcp.json", project), b"new")
+
+    assert made == [str(tmp_path / "real" / ".cursor")]
+    assert (tmp_path / "real" / ".cursor" / "mcp.json").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("before", [0o600, 0o640, 0o664])
+def test_a_backup_has_the_mode_of_its_file(tmp_path: Path, before: int) -> None:
+    path, backup = tmp_path / "mcp.json", tmp_path / "mcp.json.toolhaft.bak"
+    path.write_bytes(b"{}")
+    path.chmod(before)
+    backup.write_bytes(b"an older one")
+    backup.chmod(0o666)
+
+    files.back_up(files.read(path))
+
+    assert (backup.read_bytes(), mode(backup), mode(path)) == (b"{}", before, before)

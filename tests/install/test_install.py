@@ -756,3 +756,58 @@ def test_the_table_loads_nothing_that_changes_files(house: House) -> None:
     )
 
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+@pytest.mark.parametrize(
+    ("link", "client"),
+    [
+        (".cursor", "cursor"),
+        (".cursor/mcp.json", "cursor"),
+        (".cursor/mcp.json.toolhaft.bak", "cursor"),
+        (".mcp.json", "claude-code"),
+        (".codex/config.toml.toolhaft.bak", "codex"),
+        ("opencode.json", "opencode"),
+    ],
+)
+def test_nothing_is_written_through_the_links_of_a_project(
+    house: House, command: str, link: str, client: str
+) -> None:
+    if command == "uninstall":
+        install(house, client, "notes.py", "--scope", "project")
+    path = house.project / link
+    if path.exists():
+        path.rename(house.project / "before")
+    precious = house.home / "precious"
+    if path.suffix:
+        precious.write_text('{"mcpServers": {"notes": {"command": "toolhaft"}}}')
+    else:
+        (house.project / "before").rename(precious) if command == "uninstall" else precious.mkdir()
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(precious)
+    if path.name.endswith(".bak") and command == "install":
+        path.with_name(path.name.removesuffix(".toolhaft.bak")).write_text("")
+    before = house.tree()
+
+    words = ["notes.py", "--no-check"] if command == "install" else ["notes"]
+    done = house.run(command, client, *words, "--scope", "project")
+
+    assert done.status == 3
+    assert "symbolic link" in done.err
+    assert str(path) in done.err
+    assert house.tree() == before
+
+
+def test_the_links_of_a_user_are_followed_and_stay(house: House) -> None:
+    """As those who keep their configuration in a repository of their own have them."""
+    real = house.put("dotfiles/cursor/mcp.json", "{}")
+    real.chmod(0o640)
+    (house.home / ".cursor").symlink_to("dotfiles/cursor")
+
+    install(house, "cursor", "notes.py")
+    added = "notes" in real.read_text()
+    done = house.run("uninstall", "cursor", "notes")
+
+    assert (added, done.status, real.read_text()) == (True, 0, "{}")
+    assert (house.home / ".cursor").is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640

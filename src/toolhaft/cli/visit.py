@@ -10,10 +10,10 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from types import FrameType
 from typing import TypeAlias
 
+from toolhaft_bridge.outputs import replace
 from toolhaft_bridge.places import NotAttached
 
 from ..client.failures import BadAnswer, Refused, ServerGone
@@ -64,7 +64,7 @@ class Visit:
         data = data.encode() if isinstance(data, str) else data
         if path is not None:
             try:
-                Path(path).write_bytes(data)
+                replace(path, data)
             except OSError as error:
                 raise BadArgument(cannot_write(path, error)) from None
             return

@@ -8,6 +8,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, cast
 
+from toolhaft_bridge.outputs import replace
+
 from ..client.envelope import envelope
 from ..metrics import Metrics
 from ..protocol.handshake import Session
@@ -99,7 +101,7 @@ def write_contract(file: Path, contract: Json) -> None:
     """Write a contract, if it is not what the file says already."""
     text = written(contract)
     if not file.exists() or file.read_text(encoding="utf-8") != text:
-        file.write_text(text, encoding="utf-8")
+        replace(str(file), text.encode())
 
 
 def report(found: list[Difference], name: str) -> str:

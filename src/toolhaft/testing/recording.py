@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from toolhaft_bridge.outputs import replace
+
 from ..client.envelope import CAPABILITIES, VERSION
 from ..client.shapes import as_list, as_object
 from ..client.wire import Passed, Wire
@@ -43,7 +45,7 @@ async def record(
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    replace(str(path), text.encode())
 
 
 def transcript(wire: Wire, rule: str) -> str:

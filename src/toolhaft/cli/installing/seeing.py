@@ -59,7 +59,8 @@ class Reader:
         """
         path = self.where(client, scope)
         try:
-            return seen_in(client, files.read(path))
+            root = Path(self._machine.project) if scope == "project" else None
+            return seen_in(client, files.read(path, root))
         except Unclear as error:
             raise Unclear(f"{path}: {error}") from None
 

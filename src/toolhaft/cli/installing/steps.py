@@ -108,7 +108,7 @@ class Desk(Reader):
         if "program" not in undo:
             return self._checked(self._taken(client, seen, name, undo))
         step = Step(client, name, seen.snapshot, f"removed {name!r} from {path}")
-        backup = files.read(files.backup_of(path)).data
+        backup = files.kept(seen.snapshot)
         untouched = digest(seen.snapshot.data) == undo.get("after")
         if untouched and digest(backup) == undo["before"]:
             return self._checked(step._replace(after=backup))
@@ -180,6 +180,10 @@ class Desk(Reader):
 
     def _remembered(self, step: Step) -> Step:
         try:
+            files.check_backup(step.snapshot)
+        except Unclear as error:
+            raise Unclear(f"{step.path}: {error}") from None
+        try:
             files.check_writable(files.read(self._own))
         except Unclear as error:
             raise Unclear(f"{self._own}: {error}") from None
@@ -216,7 +220,7 @@ class Desk(Reader):
                 for words in step.commands:
                     programs.run(words)
                 remark = self._set_right(step)
-                now = files.read(path)
+                now = files.again(step.snapshot)
                 undo = {**undo, "after": digest(now.data), "late": now.data == step.snapshot.data}
             else:
                 assert step.after is not None, "an entry is never nothing"
@@ -237,7 +241,7 @@ class Desk(Reader):
         assert step.entry is not None, "commands add entries"
         program = step.commands[-1][0]
         try:
-            seen = seen_in(step.client, files.read(step.path))
+            seen = seen_in(step.client, files.again(step.snapshot))
             found = seen.entries.get(step.name)
             if isinstance(found, dict) and _facts(cast(Entry, found)) == _facts(step.entry):
                 return ""
@@ -252,10 +256,10 @@ class Desk(Reader):
 
     def _put_back(self, step: Step, *, first: bool) -> str:
         """After a failure: the file as it was. What is left to be said of it, if anything."""
-        now = files.read(step.path)
+        now = files.again(step.snapshot)
         if now.data == step.snapshot.data:
             if first:
-                files.backup_of(step.path).unlink(missing_ok=True)
+                files.drop_backup(step.snapshot)
             return ""
         if not step.commands:
             return ""  # somebody else has written it; we have not
@@ -270,7 +274,7 @@ class Desk(Reader):
             files.back_up(step.snapshot)
             return f"it has changed the file, of which {files.backup_of(step.path)} is the earlier"
         if first:
-            files.backup_of(step.path).unlink(missing_ok=True)
+            files.drop_backup(step.snapshot)
         return f"{step.name!r} is again what it was before"
 
     def _undo(self, step: Step) -> None:
@@ -288,7 +292,7 @@ class Desk(Reader):
             self.receipts.drop(path, step.name)
             self.receipts.hand_on(left)
             if not self.receipts.names(path):
-                files.backup_of(path).unlink(missing_ok=True)
+                files.drop_backup(step.snapshot)
 
 
 def _words(entry: Entry) -> list[str]:

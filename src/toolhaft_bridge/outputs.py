@@ -1,0 +1,77 @@
+"""Files that are written under a name that a user gives: never through a link to another file.
+
+The name may stand in a folder that came from elsewhere, such as a repository, which can have a
+link of that name that points anywhere. A link to what is no file is followed, since `/dev/stderr`
+is one.
+"""
+
+import errno
+import os
+import stat
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_OWNER_ONLY = 0o600
+_OTHERS = 0o077
+
+
+def open_to_write(path: str, flags: int, mode: int = 0o666) -> int:
+    """Open a file for writing.
+
+    Raises:
+        OSError: it is a symbolic link to a file, or cannot be opened.
+    """
+    try:
+        return os.open(path, flags | _NO_LINK | _PLAIN, mode)
+    except OSError as error:
+        # FreeBSD says EMLINK of a link, and others ELOOP.
+        if error.errno not in (errno.ELOOP, errno.EMLINK) or not os.path.islink(path):
+            raise
+    # Nothing is created and nothing is lost before it is known what the link points to.
+    descriptor = os.open(path, flags & ~(os.O_CREAT | os.O_TRUNC) | _PLAIN)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(
+            errno.ELOOP, "it is a symbolic link; give the name of the file that it points to", path
+        )
+    return descriptor
+
+
+def replace(path: str, data: bytes) -> None:
+    """Write a file as a whole.
+
+    Raises:
+        OSError: it is a symbolic link to a file, or cannot be written.
+    """
+    with open(open_to_write(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        file.write(data)
+
+
+def open_log(path: str) -> int:
+    """Open a file to add to, which only its owner may read, also if it was there before.
+
+    Raises:
+        OSError: it cannot be opened, or others may read it and it is not ours to change that.
+    """
+    descriptor = open_to_write(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OWNER_ONLY)
+    try:
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode) and found.st_mode & _OTHERS:
+            _keep_to_owner(descriptor, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _keep_to_owner(descriptor: int, path: str) -> None:
+    if os.chmod not in os.supports_fd:
+        return  # Windows, where these bits say nothing of who may read it
+    try:
+        os.chmod(descriptor, _OWNER_ONLY)
+    except PermissionError as error:
+        raise OSError(
+            error.errno,
+            "other users can read it, and it belongs to one of them; run chmod 600",
+            path,
+        ) from None
