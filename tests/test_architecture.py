@@ -425,6 +425,29 @@ def test_nothing_is_swallowed() -> None:
     assert all_of(swallowed) == []
 
 
+# They wait for functions, stores and guards of an author, which raise any class of `OSError`. Only
+# modules that hold the connection itself may take one for the end of that connection.
+RUN_CODE_OF_AUTHORS = {
+    "runtime/asking.py", "runtime/driver.py", "runtime/endpoint.py", "runtime/guarding.py",
+    "runtime/hooks.py", "runtime/lifespan.py", "runtime/listening.py", "runtime/relay.py",
+    "runtime/running.py", "runtime/sessions.py", "runtime/steps.py", "runtime/streams.py",
+}  # fmt: skip
+
+
+def test_an_error_of_an_author_is_not_taken_for_the_end_of_a_connection() -> None:
+    catching = {
+        module.path
+        for module in modules()
+        if module.path in RUN_CODE_OF_AUTHORS
+        and any(
+            isinstance(node, ast.Name) and node.id in ("OSError", "ConnectionError", "TimeoutError")
+            for node in ast.walk(module.tree)
+        )
+    }
+
+    assert catching == set()
+
+
 def test_only_known_packages_are_imported() -> None:
     assert all_of(foreign) == []
 

@@ -123,10 +123,12 @@ def traffic_of(setting: TrafficSetting) -> Traffic | None:
     """
     if setting is False:
         return None
-    if hasattr(setting, "message"):
-        return cast(Traffic, setting)
-    if setting is not True and not isinstance(setting, str | os.PathLike):
-        raise TypeError(f"log_traffic takes True, a path or a TrafficLog, not {setting!r}")
+    if not (setting is True or isinstance(setting, str | os.PathLike)):
+        if not hasattr(setting, "message"):
+            raise TypeError(f"log_traffic takes True, a path or a TrafficLog, not {setting!r}")
+        from .traffic import supplied  # noqa: PLC0415
+
+        return supplied(setting)
     from .traffic import TrafficLog  # noqa: PLC0415
 
     return TrafficLog() if setting is True else TrafficLog(setting)

@@ -18,6 +18,7 @@ from toolhaft_bridge.outputs import open_log
 from toolhaft_bridge.secrets import REDACTED, Secrets
 
 from .protocol.framing import Frame, TooLong
+from .protocol.ports import Traffic
 
 __all__ = ["REDACTED", "TrafficLog"]
 
@@ -144,6 +145,41 @@ class TrafficLog:
         room = min(_LONGEST_TEXT, (self._longest - 200) // 6)
         text = data[:room].decode("utf-8", "backslashreplace")[:room]
         return self._secrets.cleaned_text(text)
+
+
+class _SuppliedLog:
+    """A traffic log of the author's own. If it raises anything, it ends, and nothing else does: an
+    `OSError` of a log must not be taken for that of a connection."""
+
+    def __init__(self, log: Traffic) -> None:
+        self._log = log
+        self._names = count(1)
+        self._is_on = True
+
+    def connection(self) -> str:
+        """A name for the next client."""
+        try:
+            return self._log.connection()
+        except BaseException as error:
+            self._end(error)
+            return f"{os.getpid()}-{next(self._names)}"
+
+    def message(self, direction: Direction, connection: str, frame: Frame) -> None:
+        """Log a message. From any thread."""
+        if self._is_on:
+            try:
+                self._log.message(direction, connection, frame)
+            except BaseException as error:
+                self._end(error)
+
+    def _end(self, error: BaseException) -> None:
+        self._is_on = False
+        _log.error("the traffic log ends, because it raised an exception", exc_info=error)
+
+
+def supplied(log: Traffic) -> Traffic:
+    """A log that an author has made, as it can be relied on."""
+    return log if type(log) is TrafficLog else _SuppliedLog(log)
 
 
 def _is_short(fields: dict[str, Any], key: str) -> bool:

@@ -95,6 +95,21 @@ async def test_if_the_second_fails_that_is_logged(
     assert f":{stop.__name__} failed" in caplog.text
 
 
+async def test_a_hook_that_raises_a_cancellation_of_its_own_has_failed(
+    hooks: Hooks, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def wait_for_something_that_is_cancelled() -> None:
+        raise asyncio.CancelledError("mine")
+
+    with pytest.raises(Refused, match="CancelledError: mine"):
+        async with hooks.around(wait_for_something_that_is_cancelled, None):
+            pass
+    async with hooks.around(None, wait_for_something_that_is_cancelled):
+        pass
+
+    assert "stop" in caplog.text
+
+
 async def test_who_is_cancelled_learns_of_it_when_the_function_has_ended(hooks: Hooks) -> None:
     begun, go_on, served = threading.Event(), threading.Event(), False
     done = Done()

@@ -50,6 +50,22 @@ async def test_it_is_entered_when_somebody_serves_and_left_when_nobody_does() ->
     assert lifespan.value is None
 
 
+async def test_what_it_raises_when_it_is_left_is_logged_even_if_it_is_a_cancellation(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @contextlib.asynccontextmanager
+    async def opened() -> AsyncIterator[None]:
+        yield
+        raise asyncio.CancelledError("mine")
+
+    lifespan = Lifespan(opened)
+    lifespan.join()
+    await asyncio.wait_for(lifespan.wait(), PATIENCE)
+    await asyncio.wait_for(lifespan.leave(), PATIENCE)
+
+    assert "the lifespan failed: CancelledError('mine')" in caplog.text
+
+
 async def test_it_is_not_entered_before_anybody_serves() -> None:
     story = Story()
 

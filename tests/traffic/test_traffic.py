@@ -391,3 +391,33 @@ def test_a_log_of_ones_own_will_do(tmp_path: Path) -> None:
 
     assert Server("x", log_traffic=log).traffic is log
     assert not os.path.exists(tmp_path / "log")
+
+
+class _Broken:
+    """A log of the author's that cannot write."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def connection(self) -> str:
+        return "1"
+
+    def message(self, direction: str, connection: str, frame: Any) -> None:
+        raise self.error.with_traceback(None)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError("mine"), ConnectionResetError("mine"), asyncio.CancelledError("mine")],
+    ids=lambda error: type(error).__name__,
+)
+async def test_a_log_of_ones_own_that_raises_ends_and_nothing_else_does(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server("x", version="1", log_traffic=_Broken(error))  # type: ignore[arg-type]
+    server.add_tool(lambda text: text, name="echo", thread=False)
+
+    async with Client(server) as client:
+        assert await client.call("echo", text="a") == "a"
+    assert (await StatelessClient(server.asgi()).tool("echo", text="b")).text == "b"
+    assert caplog.text.count("the traffic log ends") == 1

@@ -18,7 +18,7 @@ from ..protocol.sse import FINISHED, events
 from .driver import Driver
 from .patience import Stalled
 from .reply import Reply
-from .response import Receive, Response, Whole
+from .response import ClientIsGone, Receive, Response, Whole
 from .sessions import Live
 from .streams import Stream
 
@@ -106,7 +106,7 @@ class Answering:
             self._leave(asked, reply, stream, live)
         if response.begun and not response.ended and not gone_away:
             # The client has come back by another connection.
-            with contextlib.suppress(Stalled, OSError):
+            with contextlib.suppress(Stalled, ClientIsGone):
                 await response.write(b"", last=True)
 
     def _leave(self, asked: Answered, reply: Reply, stream: Stream, live: Live | None) -> None:
@@ -258,5 +258,6 @@ async def watch(receive: Receive, reply: Reply) -> None:
 
 async def gone(receive: Receive) -> None:
     """Wait until the client leaves."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    with contextlib.suppress(OSError):  # the connection has broken
+        while (await receive())["type"] != "http.disconnect":
+            pass

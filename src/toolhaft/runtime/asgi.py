@@ -19,7 +19,7 @@ from .endpoint import PAIR, PAIR_SCOPE, Endpoint, Settings
 from .endurance import shelter
 from .logged_http import LoggedEndpoint
 from .patience import Patience
-from .response import Receive, Response, Scope, Send
+from .response import ClientIsGone, Receive, Response, Scope, Send
 from .scraping import PATH as METRICS
 from .scraping import Expose, scrape
 from .service import Service
@@ -130,7 +130,8 @@ class App:
             if mounted is not None:
                 await mounted.here()(scope, receive, send)
             else:
-                await self._other(scope, send)
+                with contextlib.suppress(ClientIsGone):
+                    await self._other(scope, send)
         elif scope["type"] == "lifespan":
             task = asyncio.current_task()
             assert task is not None, "a server begins in a task"
@@ -183,7 +184,9 @@ class App:
     async def _metrics(self, expose: Expose, verb: str, head: Head, response: Response) -> None:
         try:
             await scrape(expose, self._mounted, verb, head, response)
-        except Exception as error:  # of a guard: it is told, and nobody is let in
+        except ClientIsGone:
+            raise
+        except Exception as error:  # of a guard: the request is refused
             log.error("metrics could not be shown", exc_info=error)
             await response.refuse(refused(500, "the metrics cannot be shown; see the log"))
 

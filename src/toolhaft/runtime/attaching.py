@@ -209,8 +209,7 @@ class Host:
     async def _meet(self, wire: socket.socket, handed: Handed) -> None:
         """Hear what somebody wants, and give it."""
         try:
-            async with asyncio.timeout(_PATIENCE):
-                line, rest = await first_line(self._loop, wire, handed)
+            line, rest = await self._first_line(wire, handed)
             if line is None:
                 return
             # Not before it has spoken: who is cut off while it does, does not hear why.
@@ -225,12 +224,19 @@ class Host:
             else:
                 known = ", ".join(["serve", *self._answers])
                 raise Refused(f"it can be asked for {known}, not for {clipped(wanted.ask)!r}")
-        except TimeoutError:
-            log.warning("somebody connected and asked for nothing within %g s", _PATIENCE)
         except Refused as error:
             await tell_bridge(self._loop, wire, {"error": str(error)})
+
+    async def _first_line(self, wire: socket.socket, handed: Handed) -> tuple[bytes | None, bytes]:
+        """What a client says first, and what came behind it; None if it has said nothing."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await first_line(self._loop, wire, handed)
+        except TimeoutError:
+            log.warning("a client connected and asked for nothing within %g s", _PATIENCE)
         except OSError as error:
             log.debug("a client has gone: %s", error)
+        return None, b""
 
     def _info(self) -> dict[str, Any]:
         info = self._service.info

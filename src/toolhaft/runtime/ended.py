@@ -21,6 +21,18 @@ class Ended:
         return self._value
 
 
+def ends_task(error: BaseException) -> bool:
+    """Does this exception, raised out of the author's code, end the task that runs now? It does if
+    the task was cancelled or is being closed. A `CancelledError` alone says nothing: the code may
+    have waited for something else that was cancelled."""
+    if isinstance(error, GeneratorExit):
+        return True
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 async def guarded(outcome: Coroutine[Any, Any, Any]) -> Ended:
     """Wait for an outcome, whatever it is."""
     try:

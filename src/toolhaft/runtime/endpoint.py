@@ -6,7 +6,7 @@ without: then it is served as if the handshake had been done.
 """
 
 import asyncio
-import inspect
+import contextlib
 from collections.abc import Iterable
 from threading import get_ident
 from typing import Final, cast
@@ -29,16 +29,18 @@ from ..protocol.peer import Peer
 from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
 from .driver import ENDS, Driver
+from .ended import ends_task
 from .endurance import shelter
+from .guarding import GuardFailed, principal_of
 from .listening import Listening
 from .memory import MemoryStore
 from .pair import Pair
 from .patience import Patience, Stalled
 from .posting import Begun, Posting
-from .reading import ClientIsGone, TurnedAway
+from .reading import TurnedAway
 from .refusals import missing_session, no_session_for, unknown_session, unknown_version
 from .relay import Relay, Told
-from .response import Receive, Response, Scope, Send, Whole
+from .response import ClientIsGone, Receive, Response, Scope, Send, Whole
 from .running import Running
 from .service import Service, driver_of
 from .sessions import Live, Sessions
@@ -162,24 +164,33 @@ class Endpoint:
                     await self._serve(scope, head, response, receive)
             finally:
                 patience.end(task)
-        except (ClientIsGone, OSError):
+        except ClientIsGone:
             return
-        except Stalled:
-            if not response.begun:
-                await response.refuse(
-                    refused(408, "the rest of the body did not come", connection="close")
-                )
+        except asyncio.CancelledError as error:
+            if ends_task(error):
+                raise
+            await self._refuse(response, self._refusal(error))
         except Exception as error:
-            refusal = self._refusal(error)
-            if not response.begun:
+            await self._refuse(response, self._refusal(error))
+
+    async def _refuse(self, response: Response, refusal: Whole) -> None:
+        if not response.begun:
+            with contextlib.suppress(ClientIsGone):
                 await response.whole(refusal)
 
-    def _refusal(self, error: Exception) -> Whole:
+    def _refusal(self, error: BaseException) -> Whole:
         """What the client is told of what was raised."""
         if isinstance(error, TurnedAway):
             return Whole.refusing(error.refused)
         if isinstance(error, Unauthorized):
             return Whole.refusing(refused(401, error, www_authenticate=error.challenge))
+        if isinstance(error, Stalled):
+            return Whole.refusing(
+                refused(408, "the rest of the body did not come", connection="close")
+            )
+        if isinstance(error, GuardFailed):
+            told = InternalError(self._service.mask("the guard", error.error))
+            return Whole(500, failure(UNSET, told))
         # A bug of ours must not end the service: it is told, and the client gets an answer.
         told = InternalError(self._service.mask("a request", error))
         return Whole(500, failure(UNSET, told))
@@ -243,16 +254,7 @@ class Endpoint:
         guard = self._settings.guard
         if guard is None:
             return None
-        found = guard(head)
-        if inspect.isawaitable(found):
-            self._patience.end(response.task)  # it is not the client that is waited for
-            found = await found
-            self._patience.begin(response.task)
-        if found is None:
-            raise Unauthorized
-        if isinstance(found, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return found
-        raise TypeError(f"a guard returns the name of a principal, or None; not {found!r}")
+        return await principal_of(guard, head, response)
 
     def _told(self, told: Told) -> None:
         """Another process was told something that may concern a session of ours."""

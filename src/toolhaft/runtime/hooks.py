@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any, TypeAlias
 
 from ..protocol.ports import Place
-from .ended import Ended, end_of
+from .ended import Ended, end_of, ends_task
 from .service import Service
 
 log = logging.getLogger(__name__)
@@ -47,18 +47,18 @@ class Hooks:
     async def _init(self, hook: Hook) -> None:
         try:
             await self._call(hook)
-        except (asyncio.CancelledError, GeneratorExit):
-            raise
         except BaseException as error:  # SystemExit, too, is its own affair
+            if ends_task(error):
+                raise
             log.error("init %s failed, so a client is not served", _told(hook), exc_info=error)
             raise Refused(f"init {_told(hook)} failed: {type(error).__name__}: {error}") from None
 
     async def _stop(self, hook: Hook) -> None:
         try:
             await self._call(hook)
-        except (asyncio.CancelledError, GeneratorExit):
-            raise
         except BaseException as error:  # SystemExit, too, is its own affair
+            if ends_task(error):
+                raise
             log.error("stop %s failed", _told(hook), exc_info=error)
 
     async def _call(self, hook: Hook) -> None:

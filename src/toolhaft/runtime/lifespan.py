@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from .ended import ends_task
 from .endurance import shelter
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class _Stay:
                 entered.set_result(None)
                 await leave.wait()
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and (entered.done() or leave.is_set()):
+            if ends_task(error) and (entered.done() or leave.is_set()):
                 entered.cancel()
                 return  # somebody ends it, or the loop
             log.error("the lifespan failed: %r", error, exc_info=error)

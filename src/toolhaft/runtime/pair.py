@@ -18,7 +18,7 @@ from ..protocol.sse import KEEP_ALIVE, endpoint, event
 from .answering import watch
 from .connection import Connection
 from .pump import Outside
-from .reading import TurnedAway, whole
+from .reading import TurnedAway, received, whole
 from .refusals import too_busy
 from .reply import Reply
 from .response import Receive, Response, Scope
@@ -124,7 +124,7 @@ class Pair:
         if refusal is not None:
             raise TurnedAway(refusal)
         body = await whole(
-            await receive(), receive, most, response.patient(self._limits.body_seconds)
+            await received(receive), receive, most, response.patient(self._limits.body_seconds)
         )
         if name not in self._open:  # any more
             raise TurnedAway(_no_stream())

@@ -41,7 +41,7 @@ from .refusals import (
 )
 from .relay import Relay
 from .reply import Reply
-from .response import Receive, Response, Whole
+from .response import ClientIsGone, Receive, Response, Whole
 from .running import Running
 from .sessions import Full, Live, Sessions
 
@@ -129,7 +129,10 @@ class Posting:
             TurnedAway: it cannot be taken now, or not in this way.
             ClientIsGone: nobody sends the rest of it.
         """
-        message = await receive()
+        try:
+            message = await receive()
+        except OSError as error:
+            raise ClientIsGone from error
         body: bytes = message.get("body", b"")
         if message.get("more_body") or len(body) > self._longest or not body:
             came = response.patient(self._limits.body_seconds)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ..protocol.http import Refused, refused, too_long
-from .response import Event, Receive
+from .response import ClientIsGone, Event, Receive
 
 
 class TurnedAway(Exception):
@@ -13,8 +13,16 @@ class TurnedAway(Exception):
         self.refused = refusal
 
 
-class ClientIsGone(Exception):
-    """The client has left before its request was read."""
+async def received(receive: Receive) -> Event:
+    """The next message of the server about a request.
+
+    Raises:
+        ClientIsGone: the connection has ended.
+    """
+    try:
+        return await receive()
+    except OSError as error:
+        raise ClientIsGone from error
 
 
 async def whole(message: Event, receive: Receive, most: int, came: Callable[[], bool]) -> bytes:
@@ -39,4 +47,4 @@ async def whole(message: Event, receive: Receive, most: int, came: Callable[[], 
             return parts[0] if len(parts) == 1 else b"".join(parts)
         if not came():
             raise TurnedAway(refused(408, "the body took too long to come", connection="close"))
-        message = await receive()
+        message = await received(receive)

@@ -20,6 +20,13 @@ JSON: Final = (b"content-type", b"application/json")
 JSON_ONLY: Final = (JSON,)
 
 
+class ClientIsGone(Exception):
+    """The connection of a request has ended before the request was read, or its answer written.
+
+    An `OSError` is turned into this where the connection is used, and nowhere else: one that the
+    author's code raises is an error of that code."""
+
+
 class Whole(Struct, frozen=True, gc=False):
     """A response that can be written in one go."""
 
@@ -59,12 +66,21 @@ class Response(Struct, eq=False):
         return came
 
     async def whole(self, whole: Whole) -> None:
-        """All of it."""
+        """All of it.
+
+        Raises:
+            ClientIsGone: there is no connection to send it on.
+        """
         body = whole.body
         headers = [*whole.headers, (b"content-length", b"%d" % len(body)), *self.headers]
         self.begun = self.ended = True
-        await self.send({"type": "http.response.start", "status": whole.status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
+        try:
+            await self.send(
+                {"type": "http.response.start", "status": whole.status, "headers": headers}
+            )
+            await self.send({"type": "http.response.body", "body": body})
+        except OSError as error:
+            raise ClientIsGone from error
 
     async def json(self, status: int, body: bytes) -> None:
         """JSON, and nothing after it."""
@@ -79,8 +95,11 @@ class Response(Struct, eq=False):
         length = [] if status == 204 else [(b"content-length", b"0")]
         headers = [*length, *self.headers]
         self.begun = self.ended = True
-        await self.send({"type": "http.response.start", "status": status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": b""})
+        try:
+            await self.send({"type": "http.response.start", "status": status, "headers": headers})
+            await self.send({"type": "http.response.body", "body": b""})
+        except OSError as error:
+            raise ClientIsGone from error
 
     async def refuse(self, refused: Refused) -> None:
         """Say why a request is not let in."""
@@ -94,13 +113,17 @@ class Response(Struct, eq=False):
         """A stream, from now on."""
         self.begun = True
         headers = [*HEADERS, *self.headers]
-        await self.send({"type": "http.response.start", "status": 200, "headers": headers})
+        try:
+            await self.send({"type": "http.response.start", "status": 200, "headers": headers})
+        except OSError as error:
+            raise ClientIsGone from error
 
     async def write(self, data: bytes, *, last: bool = False) -> None:
         """More of a stream, or the last of it.
 
         Raises:
             Stalled: the client does not read.
+            ClientIsGone: there is no connection to send it on.
         """
         # Not always the task of the request: a stream may go on by another connection.
         task = asyncio.current_task()
@@ -109,5 +132,7 @@ class Response(Struct, eq=False):
         self.ended = last
         try:
             await self.send({"type": "http.response.body", "body": data, "more_body": not last})
+        except OSError as error:
+            raise ClientIsGone from error
         finally:
             self.patience.end(task)

@@ -6,12 +6,16 @@ goes on from there: with what the log holds, then with what comes.
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 from ..protocol.ports import Store
-from ..protocol.sse import KEEP_ALIVE, event, numbered, primer
+from ..protocol.sse import KEEP_ALIVE, event, events, numbered, primer
+from .ended import ends_task
 from .patience import Stalled
-from .response import Response
+from .response import ClientIsGone, Response
+
+log = logging.getLogger(__name__)
 
 
 async def finished(
@@ -19,8 +23,23 @@ async def finished(
 ) -> bytes:
     """The events of a stream that is over before it begins. The client can come back to it all the
     same, if its connection breaks before it has read them."""
-    await store.append(_key(session, number), frames, after=0, seconds=seconds)
+    if not await _is_kept(store, _key(session, number), frames, after=0, seconds=seconds):
+        return events(frames)
     return b"".join([numbered(number, place, frame) for place, frame in enumerate(frames, 1)])
+
+
+async def _is_kept(
+    store: Store, key: str, frames: list[bytes], *, after: int, seconds: float
+) -> bool:
+    """Add messages to the log of a stream. False: the store has failed, and the log says so."""
+    try:
+        await store.append(key, frames, after=after, seconds=seconds)
+    except (Exception, asyncio.CancelledError) as error:
+        if ends_task(error):
+            raise
+        log.error("the store cannot keep a stream, so no client can resume it", exc_info=error)
+        return False
+    return True
 
 
 def _key(session: str, number: int) -> str:
@@ -93,8 +112,10 @@ class Stream:
 
     async def _keep(self, frames: list[bytes]) -> None:
         """They are in the log from now on, if there is one."""
-        if self._store is not None and frames:
-            await self._store.append(self._key, frames, after=self.sent, seconds=self._seconds)
+        store = self._store
+        if store is not None and frames:
+            kept = await _is_kept(store, self._key, frames, after=self.sent, seconds=self._seconds)
+            self._store = store if kept else None
         self.sent += len(frames)
 
     async def still_here(self) -> None:
@@ -108,7 +129,7 @@ class Stream:
                 await response.begin()
                 text = self._primer + text
             await response.write(text, last=last)
-        except (Stalled, OSError):  # it does not read, or is gone
+        except (Stalled, ClientIsGone):
             self.detach(response)
         if last:
             self.detach(response)
