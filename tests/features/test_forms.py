@@ -223,15 +223,73 @@ def test_names_of_choices_in_the_old_way_are_kept() -> None:
     assert value_schema(kind) == {"type": "string", "enum": ["1", "2"], **names}
 
 
-def test_a_schema_is_sent_as_it_is() -> None:
+def test_a_schema_by_hand_is_a_form_of_its_fields() -> None:
     schema = {"type": "object", "properties": {"x": {"type": "integer", "x-more": 1}}}
 
     form = form_of(schema)
 
-    assert form.schema is schema
+    assert form.schema == schema
     assert form.read({"x": 1}) == {"x": 1}
     with pytest.raises(Unfit, match="x: expected an integer"):
         form.read({"x": "one"})
+
+
+def test_answers_are_checked_by_all_that_a_schema_by_hand_says() -> None:
+    choice = {"anyOf": [{"$ref": "#/$defs/choice"}, {"type": "null"}], "default": None}
+    form = form_of(
+        {
+            "type": "object",
+            "properties": {"even": {"type": "integer", "multipleOf": 2}, "choice": choice},
+            "$defs": {"choice": {"enum": ["a", "b"], "description": "One of two."}},
+        }
+    )
+
+    assert form.schema["properties"]["choice"] == {
+        "type": "string",
+        "enum": ["a", "b"],
+        "description": "One of two.",
+    }
+    assert form.read({"even": 2, "choice": None}) == {"even": 2, "choice": None}
+    with pytest.raises(Unfit, match="even: must be a multiple of 2"):
+        form.read({"even": 3})
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ({"type": "object", "properties": {"y": {"type": "string"}}}, "'x' cannot be a field"),
+        ({"type": "array", "items": {"type": "string"}}, "'x' cannot be a field"),
+        ({"type": "array"}, "'x' cannot be a field"),
+        ({"type": ["string", "integer"]}, "'x' cannot be a field"),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "'x' cannot be a field"),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, "'x' cannot be a field"),
+        ({"type": "string", "not": {"const": "y"}}, "'x' cannot be a field"),
+        ({"$ref": "#/$defs/inner"}, "'x' cannot be a field"),
+        ({}, "'x' cannot be a field"),
+        (True, "'x' cannot be a field"),
+        ({"enum": [1, 2]}, "the choices of 'x' must be strings"),
+        ({"type": "integer", "enum": ["a"]}, "'x' cannot be a field"),
+        ({"type": "integer", "default": "a"}, "the default of 'x' does not fit"),
+    ],
+)
+def test_a_field_by_hand_that_no_form_has_is_refused_by_name(field: Any, words: str) -> None:
+    inner = {"inner": {"type": "object"}}
+
+    with pytest.raises(TypeError, match=words):
+        form_of({"type": "object", "properties": {"x": field}, "$defs": inner})
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"allOf": [{"properties": {}}]}, "not in `allOf`"),
+        ({"oneOf": [{"required": ["x"]}]}, "not in `oneOf`"),
+        ({"properties": {}, "required": ["x"]}, "'x' is required and not among"),
+    ],
+)
+def test_a_schema_by_hand_that_hides_its_fields_is_refused(schema: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        form_of({"type": "object", **schema})
 
 
 @dataclass

@@ -214,11 +214,42 @@ def test_what_a_user_says() -> None:
     "asked", [Elicit("?", str), ElicitUrl("?", "https://x"), Roots(), Sample("?")]
 )
 @pytest.mark.parametrize(
-    "answer", [{}, {"action": "perhaps"}, {"roots": 3}, {**SAID, "content": {"type": "film"}}]
+    "answer", [{}, {"action": 3}, {"roots": 3}, {**SAID, "content": {"type": "film"}}]
 )
 def test_what_is_no_answer_does_not_fit(asked: Any, answer: Any) -> None:
     with pytest.raises(Unfit):
         read(asked, answer)
+
+
+@pytest.mark.parametrize("asked", [Elicit("?", str), ElicitUrl("?", "https://x")])
+def test_an_action_that_no_revision_knows_counts_as_neither_yes_nor_no(asked: Any) -> None:
+    assert read(asked, {"action": "perhaps", "content": {"value": "x"}}) == Cancelled()
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "words"),
+    [
+        (Elicit("?", str), {}, "the answer lacks 'action'"),
+        (Elicit("?", str), {"action": 3}, "the answer.action: expected a string, got an integer"),
+        (Elicit("?", str), [], "the answer: expected an object, got an array"),
+        (Roots(), {"roots": 3}, "the answer.roots: expected an array, got an integer"),
+        (Roots(), {"roots": [{}]}, "the answer.roots[0] lacks 'uri'"),
+        (Sample("?"), {"role": "user"}, "the answer lacks 'content'"),
+        (
+            Sample("?"),
+            {**SAID, "content": {"type": "film"}},
+            "the answer.content.type: 'film' is not known",
+        ),
+        (Sample("?"), {**SAID, "role": "tool"}, "the answer.role: 'tool' is not known"),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_told_in_our_words(
+    asked: Any, answer: Any, words: str
+) -> None:
+    with pytest.raises(Unfit) as error:
+        read(asked, answer)
+
+    assert str(error.value).startswith(words)
 
 
 @pytest.mark.parametrize(

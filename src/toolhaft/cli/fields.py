@@ -4,7 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 from ..client.shapes import as_list, as_object
-from ..features.forms import Form, form_of
+from ..features.forms import Form, reading
 from ..protocol.questions import Unfit
 from .arguments import BadArgument, value_of
 from .schema import Schema, ordered
@@ -134,7 +134,7 @@ def check(content: dict[str, Any], schema: Schema) -> None:
 
 def _form(schema: Schema) -> Form | None:
     try:
-        return form_of(schema)
+        return reading(schema)
     except (TypeError, ValueError):
         return None  # what a strange schema means is for the server to say
 

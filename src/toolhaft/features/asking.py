@@ -4,16 +4,19 @@ A question is a value: `ctx.elicit(…)` asks one, `ctx.ask(a=Elicit(…), b=Roo
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import cache
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, cast, overload
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from ..errors import clipped
+from ..protocol.forms import form_for
 from ..protocol.questions import Question, Unfit
+from ..protocol.revisions import Revision
 from ..schema.derived import schema_of
+from ..schema.kinds import in_words
 from ..types.asking import (
     CreateMessageParams,
     CreateMessageResult,
@@ -34,11 +37,14 @@ from ..types.asking import (
 from ..types.content import AudioContent, ImageContent, Role, TextContent
 from ..types.rounds import ElicitUrlParams, ListRootsParams
 from .expecting import expect, listed
-from .forms import form_of
+from .forms import Form, form_of
 from .messages import Message, Said, user
 from .signs import Asked
 
 T = TypeVar("T")
+
+# How a decoder says that something is not there.
+_LACKS = "object missing required field "
 
 
 class Accepted(Struct, Generic[T], frozen=True):
@@ -117,7 +123,7 @@ class Elicit(Asked[Answer[T]]):
     Args:
         message: what the user reads.
         type: a dataclass, struct, TypedDict or model of texts, numbers, bools, dates and choices;
-            one of these by itself; or a JSON Schema, which is sent as it is.
+            one of these by itself; or the JSON Schema of such a class.
 
     Raises:
         TypeError: there is no form for this type; the message names the field.
@@ -135,17 +141,36 @@ class Elicit(Asked[Answer[T]]):
     def __init__(self, message: str, type: Any) -> None:
         form = form_of(type)
         self.is_single = form.is_single
-
-        def read(text: bytes) -> Answer[Any]:
-            result = _result(ElicitResult, text)
-            if result.action == "accept":
-                return Accepted(form.read(result.content or {}))
-            return Declined() if result.action == "decline" else Cancelled()
-
         params = ElicitParams(
             message=expect("Elicit", "message", message, str), requested_schema=form.schema
         )
-        super().__init__(Question("elicitation/create", params, ("elicitation.form",), read))
+        super().__init__(elicitation(params, partial(read_form, form)))
+
+
+def read_form(form: Form, text: bytes) -> Answer[Any]:
+    """What the user says to a form."""
+    result = _result(ElicitResult, text)
+    if result.action == "accept":
+        return Accepted(form.read(result.content or {}))
+    return _refusal(result)
+
+
+def _refusal(result: ElicitResult) -> Declined | Cancelled:
+    """What is neither yes nor no is no answer, as is an action that no revision knows."""
+    return Declined() if result.action == "decline" else Cancelled()
+
+
+def elicitation(params: ElicitParams, read: Callable[[bytes], Any]) -> Question:
+    """A form as a question, of which each client is sent what its revision knows."""
+
+    def for_revision(revision: Revision) -> ElicitParams:
+        return ElicitParams(
+            message=params.message, requested_schema=form_for(params.requested_schema, revision)
+        )
+
+    return Question(
+        "elicitation/create", params, ("elicitation.form",), read, for_revision=for_revision
+    )
 
 
 class ElicitUrl(Asked[Answer[None]]):
@@ -168,7 +193,7 @@ def read_visit(text: bytes) -> Answer[None]:
     result = _result(ElicitResult, text)
     if result.action == "accept":
         return Accepted(None)
-    return Declined() if result.action == "decline" else Cancelled()
+    return _refusal(result)
 
 
 class Roots(Asked[list[Root]]):
@@ -328,5 +353,17 @@ def _decoder(kind: Any) -> "msgspec.json.Decoder[Any]":
 def _result(kind: type[T], text: bytes) -> T:
     try:
         return cast(T, _decoder(cast(Any, kind)).decode(text))
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise Unfit(clipped(str(error))) from None
+    except msgspec.ValidationError as error:
+        raise Unfit(_problem(error)) from None
+    except (msgspec.DecodeError, UnicodeError):
+        raise Unfit("the answer is not JSON in UTF-8") from None
+    except RecursionError:
+        raise Unfit("the answer is nested too deeply") from None
+
+
+def _problem(error: msgspec.ValidationError) -> str:
+    place, _, words = in_words(error)[0].partition(": ")
+    if words.startswith(_LACKS):
+        return f"the answer{place} lacks {words.removeprefix(_LACKS)!r}"
+    words = re.sub("^invalid (?:enum )?value (.*)", r"\1 is not known here", words)
+    return f"the answer{place}: {words}"

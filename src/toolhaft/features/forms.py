@@ -15,6 +15,7 @@ import msgspec
 
 from ..protocol.questions import Unfit
 from ..schema.derived import Schema, UnknownType, schema_of
+from ..schema.explicit import resolve
 from ..schema.fields import fields_of, is_array, is_kind
 from ..schema.kinds import convert, in_words, kind_of, put_defaults
 from ..schema.models import is_model
@@ -27,6 +28,9 @@ _PRIMITIVE = ("string", "number", "integer", "boolean")
 _FORMATS = ("email", "uri", "date", "date-time")
 # What a schema may say that a form cannot; what is left out here is checked all the same.
 _LEFT_OUT = ("contentEncoding", "uniqueItems")
+# Keywords by which a schema puts others together; forms have none of them, but for choices.
+_COMBINED = ("$ref", "allOf", "not", "if", "dependentSchemas")
+_CHOOSING = ("const", "enum", "enumNames", "oneOf", "anyOf")
 _ADVICE = "ask for text, numbers, bool, dates, choices, or a flat class of these"
 
 
@@ -40,9 +44,9 @@ class Titles:
 
 
 class Form:
-    """The schema that is sent, and what reads the answer."""
+    """The schema of a form, in full, and what reads the answer."""
 
-    __slots__ = ("_convert", "_spelled", "is_single", "schema")
+    __slots__ = ("_checked", "_convert", "_spelled", "is_single", "schema")
 
     def __init__(
         self,
@@ -51,8 +55,11 @@ class Form:
         spelled: Mapping[str, dict[str, Any]] | None = None,
         *,
         is_single: bool = False,
+        checked: Schema | None = None,
     ) -> None:
         self.schema = schema
+        # What an answer is checked by, if that is another schema.
+        self._checked = schema if checked is None else checked
         # Is it for one value, whose field the author does not see?
         self.is_single = is_single
         self._convert = convert
@@ -66,7 +73,7 @@ class Form:
             Unfit: it is none.
         """
         given = {k: v for k, v in content.items() if v is not None or self._takes_null(k)}
-        if found := problems(given, self.schema, lenient=True, where="the answer"):
+        if found := problems(given, self._checked, lenient=True, where="the answer"):
             raise Unfit("; ".join(found))
         for name, choices in self._spelled.items():
             if name in given:
@@ -78,9 +85,9 @@ class Form:
 
     def _takes_null(self, name: str) -> bool:
         """Is null a value of this field? If not, that is how clients leave it empty."""
-        if name in self.schema.get("required", ()):
-            return True  # it must not be left empty, and whoever checks says so
-        return not problems({name: None}, {**self.schema, "required": []}, lenient=True)
+        if name in self._checked.get("required", ()):
+            return True  # it must not be left empty, and the check says so
+        return not problems({name: None}, {**self._checked, "required": []}, lenient=True)
 
 
 def _meant(value: Any, choices: dict[str, Any]) -> Any:
@@ -97,12 +104,20 @@ def form_of(kind: Any) -> Form:
         ValueError: this is no schema.
     """
     if isinstance(kind, dict):
-        schema = check_schema(cast(Schema, kind), "cannot ask for this")
-        return Form(schema, lambda content: content)
+        return _of_schema(check_schema(cast(Schema, kind), "cannot ask for this"))
     try:
         return _kept(kind) if _is_hashable(kind) else _made(kind)
     except UnknownType as error:
         raise TypeError(f"cannot ask for this: {error}; {_ADVICE}") from None
+
+
+def reading(schema: Schema) -> Form:
+    """Reads answers to a form that was sent before, or by another server.
+
+    Raises:
+        TypeError, ValueError: this is no schema.
+    """
+    return Form(check_schema(schema, "cannot read the answer"), lambda content: content)
 
 
 def _made(kind: Any) -> Form:
@@ -127,6 +142,101 @@ def _is_class(kind: Any) -> bool:
     if is_model(kind):
         return hasattr(kind, "model_fields") or hasattr(kind, "__pydantic_fields__")
     return fields_of(kind) is not None and not is_array(kind)
+
+
+def _of_schema(root: Schema) -> Form:
+    """The form for a schema that an author wrote; answers are checked by that schema itself."""
+    if hidden := [keyword for keyword in (*_COMBINED, "anyOf", "oneOf") if keyword in root]:
+        raise TypeError(
+            f"cannot ask for this: a form has its fields in `properties`, not in `{hidden[0]}`; "
+            f"{_ADVICE}"
+        )
+    given: Schema = root.get("properties", {})
+    required: list[str] = root.get("required", [])
+    if absent := [name for name in required if name not in given]:
+        raise TypeError(
+            f"cannot ask for this: {absent[0]!r} is required and not among the `properties`"
+        )
+    properties = {name: _written_field(name, part, root) for name, part in given.items()}
+    return Form(_object(properties, required), lambda content: content, checked=root)
+
+
+def _written_field(name: str, given: Any, root: Schema) -> Schema:
+    """One field of a schema that an author wrote, in the shape that forms have."""
+    schema = _inlined(given, root)
+    kind = schema.get("type")
+    field: Schema | None = None
+    if kind == "array":
+        choices = _written_choices(name, _inlined(schema.get("items"), root), "anyOf")
+        if choices:
+            items = choices if "anyOf" in choices else {"type": "string", **choices}
+            items.pop("enumNames", None)  # which a choice of several does not have
+            field = {**schema, "items": items}
+    elif choices := _written_choices(name, schema, "oneOf"):
+        field = {**_texts(schema), **choices} if kind in ("string", None) else None
+    elif kind in _PRIMITIVE and "anyOf" not in schema:
+        field = schema
+    if field is None or any(keyword in field for keyword in _COMBINED):
+        raise TypeError(f"cannot ask for this: {name!r} cannot be a field of a form; {_ADVICE}")
+    if "default" in schema and (found := problems(schema["default"], field, where="default")):
+        raise TypeError(f"cannot ask for this: the default of {name!r} does not fit: {found[0]}")
+    return field
+
+
+def _texts(schema: Schema) -> Schema:
+    """A schema without its choices, for which strings are put in."""
+    return {**{key: schema[key] for key in schema if key not in _CHOOSING}, "type": "string"}
+
+
+def _written_choices(name: str, schema: Schema, titled: str) -> Schema:
+    """The choices that a schema lists, as forms have them; nothing if it lists none.
+
+    Args:
+        titled: the keyword for choices with titles.
+    """
+    listed: list[Any] = schema.get("oneOf") or schema.get("anyOf") or []
+    if listed:
+        if not all(isinstance(each, dict) and "const" in each for each in listed):
+            return {}
+        values = [each["const"] for each in listed]
+        choices = {
+            titled: [{"const": e["const"], "title": e.get("title", e["const"])} for e in listed]
+        }
+    elif "const" in schema or "enum" in schema:
+        values = schema["enum"] if "enum" in schema else [schema["const"]]
+        choices = {"enum": values}
+        if len(schema.get("enumNames", ())) == len(values):
+            choices["enumNames"] = schema["enumNames"]
+    else:
+        return {}
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError(f"cannot ask for this: the choices of {name!r} must be strings in a form")
+    return choices
+
+
+def _inlined(given: Any, root: Schema) -> Schema:
+    """A schema together with what it refers to, and without `or null`: that is a field which is
+    left empty. Whether it may be is checked when the answer is there."""
+    schema: Schema = dict(cast(Schema, given)) if isinstance(given, dict) else {}
+    while inner := _referred(schema, root):
+        schema = {**inner, **schema}
+    _drop_null(schema)
+    if schema.get("default", True) is None:
+        del schema["default"]
+    return schema
+
+
+def _referred(schema: Schema, root: Schema) -> Schema | None:
+    """The one schema that this one refers to in place of a description, which is taken out."""
+    if "$ref" in schema:
+        target = resolve(root, schema.pop("$ref"))
+        return cast(Schema, target) if isinstance(target, dict) else None
+    for keyword in ("allOf", "anyOf"):
+        parts = [part for part in schema.get(keyword, ()) if part != {"type": "null"}]
+        if len(parts) == 1 and isinstance(parts[0], dict) and "const" not in parts[0]:
+            del schema[keyword]
+            return cast(Schema, parts[0])
+    return None
 
 
 def _of_class(kind: Any) -> Form:
@@ -189,9 +299,7 @@ def _field(
     if shown.get("format") not in _FORMATS:
         shown.pop("format", None)
     if "oneOf" in shown or "enumNames" in shown:  # the author has spelled them already
-        if "oneOf" in shown:
-            shown.pop("enum", None)
-        return shown
+        return _written_field(where, shown, shown)
     if "enum" in shown:
         choices = _choices(shown.pop("enum"), name, spelled)
         if "default" in shown:

@@ -17,9 +17,18 @@ from ..protocol.journal import Asked as Kept
 from ..protocol.journal import Journal
 from ..protocol.questions import Question
 from ..schema.kinds import write
+from ..types.asking import ElicitParams
 from ..types.wire import Wire
-from .asking import Accepted, Elicit, read_message, read_roots, read_visit
-from .forms import VALUE
+from .asking import (
+    Accepted,
+    Elicit,
+    elicitation,
+    read_form,
+    read_message,
+    read_roots,
+    read_visit,
+)
+from .forms import VALUE, Form, reading
 from .signs import Asked, InputRequired
 
 _decode = msgspec.json.Decoder().decode
@@ -92,17 +101,17 @@ def _kept(asked: Asked[Any]) -> Kept:
 
 def _question(kept: Kept, params: Wire | Raw) -> Question:
     """A question whose answers are plain values."""
-    return Question(kept.method, params, kept.requires, partial(_read, kept))
-
-
-def _read(kept: Kept, text: bytes) -> Any:
     if kept.method in _READERS:
-        return _READERS[kept.method](text)
-    params = msgspec.json.decode(kept.params, type=dict[str, Any])
-    schema: dict[str, Any] | None = params.get("requestedSchema")
-    if schema is None:
-        return read_visit(text)
-    answer = Elicit(params["message"], schema).question.read(text)
+        return Question(kept.method, params, kept.requires, _READERS[kept.method])
+    if "elicitation.form" not in kept.requires:
+        return Question(kept.method, params, kept.requires, read_visit)
+    form = msgspec.json.decode(kept.params, type=ElicitParams)
+    question = elicitation(form, partial(_read, kept, reading(form.requested_schema)))
+    return msgspec.structs.replace(question, params=params)  # the very text that was asked before
+
+
+def _read(kept: Kept, form: Form, text: bytes) -> Any:
+    answer = read_form(form, text)
     if kept.single and isinstance(answer, Accepted):
         content: dict[str, Any] = cast(Any, answer).value
         return Accepted(content.get(VALUE))

@@ -182,7 +182,7 @@ class Session:
         """By requests of our own, which the client answers while the call waits.
 
         Raises:
-            ToolError: the client cannot be asked.
+            ToolError: the client cannot be asked, or not this.
         """
         if not self.reachable:
             raise ToolError(_NO_SESSION if self.data is None else _ONE_MESSAGE)
@@ -235,7 +235,7 @@ def _reasons(missing: list[str], revision: Revision) -> str:
 
 
 def _frame(id_: Id, question: Question, revision: Revision) -> bytes:
-    params = question.params
+    params = question.sent(revision)
     if isinstance(params, Raw):
         return request(id_, question.method, bytes(params))
     if isinstance(params, ElicitUrlParams):

@@ -34,6 +34,17 @@ class Question(Struct, frozen=True):
     params: Wire | Raw
     requires: tuple[str, ...]
     read: Callable[[bytes], Any]
+    # What is sent to clients of a revision, if it depends on that more than the fields of a type
+    # do. Raises `ToolError` if the revision cannot express it.
+    for_revision: Callable[[Revision], Wire] | None = None
+
+    def sent(self, revision: Revision) -> Wire | Raw:
+        """The parameters for a client of this revision.
+
+        Raises:
+            ToolError: the revision cannot express the question.
+        """
+        return self.params if self.for_revision is None else self.for_revision(revision)
 
 
 Questions: TypeAlias = Mapping[str, Question]

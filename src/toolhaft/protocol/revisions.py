@@ -66,6 +66,19 @@ class Method(Struct):
         return method
 
 
+class Forms(Struct, frozen=True, kw_only=True):
+    """What the fields of a form may have."""
+
+    # A default for other fields than true or false.
+    defaults: bool = True
+    # Choices with titles, as `oneOf`; before that, titles are in `enumNames`.
+    titled: bool = True
+    # A choice of several, as an array.
+    several: bool = True
+    # A pattern of a text, which the pages of one revision show.
+    pattern: bool = False
+
+
 class Revision(Struct, frozen=True, kw_only=True):
     """The facts of one revision. A default is the fact of the newest."""
 
@@ -90,6 +103,7 @@ class Revision(Struct, frozen=True, kw_only=True):
     askable: frozenset[str] = frozenset(
         {"roots", "sampling", "sampling.tools", "elicitation.form", "elicitation.url"}
     )
+    forms: Forms = Forms()
 
 
 _PARAMS: dict[str, type[Params]] = {
@@ -206,6 +220,7 @@ REVISIONS: Mapping[str, Revision] = {
             polling=True,
             any_structure=False,
             not_found_code=-32002,
+            forms=Forms(pattern=True),
         ),
         Revision(
             date="2025-06-18",
@@ -215,6 +230,7 @@ REVISIONS: Mapping[str, Revision] = {
             any_structure=False,
             not_found_code=-32002,
             askable=_FIRST_ASKABLE | {"elicitation.form"},
+            forms=Forms(defaults=False, titled=False, several=False),
         ),
         Revision(
             date="2025-03-26",

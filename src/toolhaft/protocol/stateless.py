@@ -212,7 +212,7 @@ def _stamped(stamp: bytes, body: bytes) -> bytes:
 
 
 def _request(question: Question, revision: Revision) -> InputRequest:
-    params = question.params
+    params = question.sent(revision)
     if params == ListRootsParams():
         return InputRequest(question.method)
     known = params if isinstance(params, Raw) else lowered(params, revision)

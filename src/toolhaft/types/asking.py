@@ -1,13 +1,11 @@
 """What we ask a client for: words of its user, of its model, or where it works."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType, field
 
 from .content import AudioContent, Content, ImageContent, Role, TextContent
 from .wire import Json, Meta, Wire
-
-Action: TypeAlias = Literal["accept", "decline", "cancel"]
 
 
 class ElicitParams(Wire, kw_only=True):
@@ -20,7 +18,8 @@ class ElicitParams(Wire, kw_only=True):
 class ElicitResult(Struct):
     """What the user has answered to a form or a page."""
 
-    action: Action
+    # "accept", "decline" or "cancel"; or what a later revision may have beside these.
+    action: str
     content: dict[str, Json] | None = None
 
 
