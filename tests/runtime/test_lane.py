@@ -4,8 +4,6 @@ import gc
 import os
 import threading
 import time
-from collections import deque
-from typing import Any
 
 import pytest
 
@@ -45,29 +43,6 @@ def test_work_that_blocks_does_not_hold_up_other_work() -> None:
 
     assert done.wait(PATIENCE)
     gate.set()
-
-
-class Contested(deque[Any]):
-    """Work that another thread has taken, now and then, when somebody reaches for it."""
-
-    attempts = 0
-
-    def popleft(self) -> Any:
-        self.attempts += 1
-        if self.attempts % 2:
-            raise IndexError
-        return super().popleft()
-
-
-def test_a_thread_that_was_too_late_goes_on() -> None:
-    lane, done = Lane(1), threading.Semaphore(0)
-    lane._shared.work = contested = Contested()
-    for _ in range(3):
-        lane.submit(done.release)
-
-    assert all(done.acquire(timeout=PATIENCE) for _ in range(3))
-    assert contested.attempts >= 6
-    assert lane._shared.threads == 1
 
 
 def test_all_threads_can_be_busy_at_once() -> None:
@@ -217,14 +192,14 @@ def test_a_thread_that_is_back_leaves_if_another_has_taken_its_place() -> None:
     job.give_up()
     lane.submit(done.set)
     assert done.wait(PATIENCE)
-    assert lane._shared.threads == 2
+    assert lane._pool.threads == 2
 
     gate.set()
 
     deadline = time.monotonic() + PATIENCE
-    while lane._shared.threads > 1 and time.monotonic() < deadline:
+    while lane._pool.threads > 1 and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert (lane._shared.threads, lane._shared.most) == (1, 1)
+    assert (lane._pool.threads, lane._pool.most) == (1, 1)
 
 
 def test_there_is_an_end_to_threads_for_what_was_given_up(
@@ -244,7 +219,7 @@ def test_there_is_an_end_to_threads_for_what_was_given_up(
     lane.submit(done.set)
 
     assert not done.wait(0.05)
-    assert lane._shared.threads == 8
+    assert lane._pool.threads == 8
     assert "hold 8 threads: there is none left for others" in caplog.text
     gate.set()
     assert done.wait(PATIENCE)
@@ -268,4 +243,4 @@ def test_work_that_is_given_up_before_it_begins_or_after_it_ended_changes_nothin
         time.sleep(0.001)
     waits.give_up()
 
-    assert (lane._shared.threads, lane._shared.most) == (1, 1)
+    assert (lane._pool.threads, lane._pool.most) == (1, 1)

@@ -1,4 +1,5 @@
-"""Threads for plain functions. The protocol itself uses none of them, so none can starve it."""
+"""The thread pool for plain functions. The protocol itself runs on none of its threads, so that
+functions which block cannot starve it."""
 
 import contextlib
 import os
@@ -12,205 +13,198 @@ from .telling import tell
 
 Work = Callable[[], None]
 
-# So many times as many threads as are allowed there may be, with those that are given up.
+# With the threads of abandoned jobs there may be up to this many times the size of the pool.
 _MOST_TIMES: Final = 4
 
 
 class Job:
-    """Work that was submitted."""
+    """Work that was submitted. Its flags change under the lock of the pool."""
 
-    __slots__ = ("_shared", "has_begun", "is_over", "work")
+    __slots__ = ("_pool", "has_begun", "is_abandoned", "is_over", "work")
 
-    def __init__(self, work: Work, shared: "_Shared") -> None:
-        # Until it begins: it may know whoever keeps this.
+    def __init__(self, work: Work, pool: "_Pool") -> None:
+        # Dropped when it begins: it may hold a reference to the owner of this job.
         self.work: Work | None = work
-        self._shared = shared
+        self._pool = pool
         self.has_begun = False
         self.is_over = False
+        self.is_abandoned = False
 
     def give_up(self) -> None:
-        """Nobody waits for it any more. If it has begun and does not end, another thread takes the
-        place of the one that it holds."""
-        if self.has_begun and not self.is_over:
-            self._shared.lose(self)
-            if self.is_over:  # meanwhile
-                self._shared.regain(self)
+        """Its result is not needed any more. If it has begun and does not end, the pool may start
+        another thread in place of the one that it occupies."""
+        self._pool.abandon(self)
 
 
 class Lane:
-    """Runs work on threads that are started as they are needed, and never block the exit.
+    """Runs work on daemon threads, which are started as they are needed.
 
-    Threads know what they share, and not the lane: they end when nobody has the lane any more."""
+    Threads have a reference to the pool, not to the lane, and end when the lane is collected."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._begin()
 
     def _begin(self) -> None:
-        self._shared = _Shared(self._size)
-        self._end = weakref.finalize(self, self._shared.end)
+        self._pool = _Pool(self._size)
+        self._end = weakref.finalize(self, self._pool.end)
         self._end.atexit = False
 
     def begin_anew(self) -> None:
-        """For a process that was forked, which has none of the threads: they and the pipe are the
-        parent's."""
+        """For a forked process, which has none of the threads: they and the pipe belong to the
+        parent."""
         self._end.detach()
-        self._shared.close()
+        self._pool.close()
         self._begin()
 
     def submit(self, work: Work) -> Job:
-        """Run it soon, on whichever thread is free.
+        """Run it as soon as a thread is free.
 
         Raises:
-            RuntimeError: no thread can be started, and there is none.
+            RuntimeError: there is no thread, and none can be started.
         """
-        shared = self._shared
-        pipe = shared.pipe if shared.pipe is not None else shared.open()
-        job = Job(work, shared)
-        shared.work.append(job)
-        if not shared.take_token() and shared.threads < shared.most and shared.start():
-            return job
-        try:  # noqa: SIM105 - a context manager costs as much as the rest of this
-            os.write(pipe[1], b"-")
-        except BlockingIOError:  # enough bytes are in there to wake everybody
-            pass
+        pool = self._pool
+        job = Job(work, pool)
+        with pool.lock:
+            pool.queue.append(job)
+            if pool.idle:
+                pool.idle -= 1
+            else:
+                pool.grow()
+                return job
+        os.write(pool.wake_up, b"-")
         return job
 
 
-class _Shared:
-    """What a lane and its threads have in common.
+class _Pool:
+    """The queue of a lane and the threads that serve it.
 
-    A thread waits for a byte in a pipe, not for a lock: writing one lets go of the interpreter at
-    the very moment the thread wakes up, so that it can run at once instead of waiting once more.
+    A thread that finds the queue empty counts itself as idle and waits for a byte in a pipe. What
+    changes the counts happens under the lock, and holds at all times:
+
+    1. `idle` is the number of threads that wait, or are about to, for a byte that is not yet
+       promised to them. A byte is written only after `idle` was lowered for it, so a byte wakes
+       exactly one thread, and the pipe never has more bytes than there are threads.
+    2. `idle` is raised only while the queue is empty, and each job that is queued while there are
+       idle threads wakes one. So while a thread is idle, each queued job has a thread that is
+       awake and will look at the queue before it waits.
+    3. A job that is queued while no thread is idle is taken by the next thread that becomes free.
+       If there may be more threads, one is started: `threads` is at most `most`, which is the size
+       and one more for each abandoned job that still occupies a thread, up to a limit.
+
+    The pipe is there for speed. Writing to it releases the interpreter lock at the very moment the
+    thread wakes up, so that it runs at once; a thread that is woken by a `threading.Lock` has to
+    wait for the interpreter lock once more.
     """
 
     def __init__(self, size: int) -> None:
         self._size = size
-        # How many threads there are, and may be: with one more for each that was given up.
+        self.lock = threading.Lock()
+        self.queue: deque[Job] = deque()
+        self.idle = 0
         self.threads = 0
         self.most = size
-        self._lost: set[Job] = set()
-        self.work: deque[Job] = deque()
-        # A token for each thread that waits. Tokens and work are taken without a lock; should a
-        # token ever be stale, all threads were busy, and there are as many as there may be.
-        self._idle: deque[None] = deque()
-        # Made with the first work, so that a server can be made before a process forks.
-        self.pipe: tuple[int, int] | None = None
+        self._abandoned = 0
+        # The ends of the pipe. It is made with the first thread, so that a server can be made
+        # before a process forks, and closed when the last thread has gone.
+        self._waits_at = self.wake_up = -1
+        self._close: weakref.finalize[[tuple[int, int]], _Pool] | None = None
         self._ended = False
-        self._lock = threading.Lock()
 
-    def start(self) -> bool:
-        """One more thread, if there is one to be had. It finds its work by itself: what it would
-        be given here, its `Thread` would keep alive for as long as it runs."""
-        self.threads += 1
-        name = f"toolhaft-tool-{self.threads}"
+    def grow(self) -> None:
+        """Start a thread if there may be one more. It finds its work by itself: an argument would
+        stay alive for as long as the thread. To be called with the lock, so that the thread that
+        starts is not counted by others before it is known to run.
+
+        Raises:
+            RuntimeError: there is none, and none can be started for the job that was queued last.
+        """
+        if self.threads >= self.most:
+            return
+        name = f"toolhaft-tool-{self.threads + 1}"
         try:
+            if self._close is None:
+                self._open()
             threading.Thread(target=self._run, name=name, daemon=True).start()
-        except RuntimeError:
-            self.threads -= 1
+        except (RuntimeError, OSError, MemoryError) as error:
             if not self.threads:
-                self.work.pop()
-                raise
-            return False
-        return True
+                self.queue.pop()
+                raise RuntimeError(f"no thread can be started: {error}") from error
+        else:
+            self.threads += 1
 
-    def lose(self, job: Job) -> None:
-        """A thread is held by work that nobody waits for."""
-        with self._lock:
-            self._lost.add(job)
-            are_all_lost = len(self._lost) == self._size * _MOST_TIMES
-            self._count_lost()
-        if are_all_lost:
+    def abandon(self, job: Job) -> None:
+        """Let another thread take the place of one that is occupied by a job."""
+        with self.lock:
+            if job.is_over or job.is_abandoned or not job.has_begun:
+                return
+            job.is_abandoned = True
+            self._abandoned += 1
+            are_all_abandoned = self._abandoned == self._size * _MOST_TIMES
+            self._set_most()
+            if self.queue and not self.idle:
+                self.grow()
+        if are_all_abandoned:
             _warn(self.most)
-        if self.work and self.threads < self.most:
-            self.start()
 
-    def regain(self, job: Job) -> None:
-        """The work has come to its end."""
-        with self._lock:
-            self._lost.discard(job)
-            self._count_lost()
+    def _set_most(self) -> None:
+        self.most = min(self._size + self._abandoned, self._size * _MOST_TIMES)
 
-    def _count_lost(self) -> None:
-        self.most = min(self._size + len(self._lost), self._size * _MOST_TIMES)
-
-    def open(self) -> tuple[int, int]:
-        """The pipe."""
-        with self._lock:
-            if self.pipe is None:
-                self.pipe = os.pipe()
-                os.set_blocking(self.pipe[1], False)
-            return self.pipe
-
-    def take_token(self) -> bool:
-        """Is there a thread that waits?"""
-        try:
-            self._idle.pop()
-        except IndexError:
-            return False
-        return True
-
-    def end(self) -> None:
-        """Nobody gives us work any more."""
-        with self._lock:
-            self._ended = True
-            if self.pipe is not None and self.threads:
-                with contextlib.suppress(OSError):  # full, or closed by a process that forked
-                    os.write(self.pipe[1], b"-" * self.threads)
-            elif self.pipe is not None:
-                self._close(self.pipe)
+    def _open(self) -> None:
+        self._waits_at, self.wake_up = ends = os.pipe()
+        os.set_blocking(self.wake_up, False)
+        self._close = weakref.finalize(self, _close, ends)
+        self._close.atexit = False
 
     def close(self) -> None:
-        """Let go of the pipe."""
-        if self.pipe is not None:
-            self._close(self.pipe)
+        """Close the pipe, which happens by itself when the last thread has gone."""
+        if self._close is not None:
+            self._close()
+
+    def end(self) -> None:
+        """There will be no more work. This may run in the garbage collector, on a thread that has
+        the lock, so it must not take it. A byte for each thread is enough for those that wait, and
+        those that are about to; what is too much does no harm any more."""
+        self._ended = True
+        if self._close is not None and self._close.alive:
+            with contextlib.suppress(OSError):  # full, or closed in a process that was forked
+                os.write(self.wake_up, b"-" * self.threads)
 
     def _run(self) -> None:
-        wake_up = self.open()[0]
-        # CPython 3.11 never makes a loop quick that goes round by its own condition.
+        job: Job | None = None
+        # CPython 3.11 never specializes a loop that is closed by a condition of its own.
         while True:
-            # Looked for before it is taken: mostly there is none, and an exception costs more.
-            if not self.work:
-                if self._ended:
-                    break
-                self._idle.append(None)
-                os.read(wake_up, 1)
+            with self.lock:
+                if job is not None:
+                    job.is_over = True
+                    if job.is_abandoned:
+                        self._abandoned -= 1
+                        self._set_most()
+                # Another one has taken our place, or there will be no more work.
+                if self.threads > self.most or (self._ended and not self.queue):
+                    self.threads -= 1
+                    return
+                if self.queue:
+                    job = self.queue.popleft()
+                    job.has_begun = True
+                else:
+                    job = None
+                    self.idle += 1
+            if job is None:
+                os.read(self._waits_at, 1)
                 continue
-            try:
-                job = self.work.popleft()
-            except IndexError:  # another thread was quicker
-                continue
-            job.has_begun = True
             work, job.work = job.work, None
             try:
                 if work is not None:
                     work()
-            except Exception as error:
+            except BaseException as error:  # a thread that ended here would still be counted
                 _log(error)
-            job.is_over = True
-            if job in self._lost:
-                self.regain(job)
-            del work, job  # and all that they hold, before the next is waited for
-            if self.threads > self.most and self._is_one_too_many():
-                return
-        with self._lock:
-            self.threads -= 1
-            if not self.threads and self.pipe is not None:
-                self._close(self.pipe)
+            del work  # and all that it refers to, before the next is waited for
 
-    def _is_one_too_many(self) -> bool:
-        """Leave, if somebody has come for a thread that is back now."""
-        with self._lock:
-            if self.threads <= self.most:
-                return False
-            self.threads -= 1
-            return True
 
-    def _close(self, pipe: tuple[int, int]) -> None:
-        for descriptor in pipe:
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
-        self.pipe = None
+def _close(ends: tuple[int, int]) -> None:
+    for descriptor in ends:
+        os.close(descriptor)
 
 
 def _warn(threads: int) -> None:
@@ -225,7 +219,7 @@ def _warn(threads: int) -> None:
     )
 
 
-def _log(error: Exception) -> None:
+def _log(error: BaseException) -> None:
     from logging import getLogger  # noqa: PLC0415
 
     tell(getLogger(__name__).error, "work on a thread raised %r", error, exc_info=error)
