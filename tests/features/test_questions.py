@@ -17,6 +17,7 @@ from toolhaft import (
     Image,
     InputRequired,
     Link,
+    McpError,
     Root,
     Roots,
     Sample,
@@ -29,7 +30,8 @@ from toolhaft import (
     user,
 )
 from toolhaft.protocol.questions import Unfit, declares, required
-from toolhaft.testing import in_both_eras, play
+from toolhaft.testing import Client, ToolFailed, in_both_eras, play
+from toolhaft.types.content import TextContent
 
 
 def sent(asked: Any) -> Any:
@@ -302,11 +304,78 @@ async def test_a_model_with_tools_is_asked_until_it_is_done() -> None:
 
 def test_a_model_that_has_written_nothing_is_left_out() -> None:
     said = Sampled(role="assistant", content=[], model="m")
-    use = ToolUse("1", "weather", {})
 
-    messages = sent(Sample(["Hi", said, ToolAnswer(use, "sun")]))["messages"]
+    messages = sent(Sample(["Hi", said, "Ho"]))["messages"]
 
     assert [message["role"] for message in messages] == ["user", "user"]
+
+
+def test_several_blocks_without_tools_are_several_messages() -> None:
+    content: list[Any] = [TextContent("a"), TextContent("b")]
+
+    messages = sent(Sample([Sampled(role="assistant", content=content, model="m")]))["messages"]
+
+    assert messages == [
+        {"role": "assistant", "content": {"type": "text", "text": "a"}},
+        {"role": "assistant", "content": {"type": "text", "text": "b"}},
+    ]
+
+
+def wanting(*ids: str) -> Sampled:
+    uses: list[Any] = [ToolUse(id_, "weather", {}) for id_ in ids]
+    return Sampled(role="assistant", content=uses, model="m")
+
+
+def answering(id_: str) -> ToolAnswer:
+    return ToolAnswer(ToolUse(id_, "weather", {}), "sun")
+
+
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        (["Hi", wanting("1")], r"\(id '1'\), and the next message does not answer"),
+        (["Hi", wanting("1"), "Ho", answering("1")], "the next message does not answer"),
+        (["Hi", wanting("1", "2"), answering("1")], r"\(id '2'\)"),
+        (["Hi", answering("1")], "'1' that the message before does not ask for"),
+        (["Hi", wanting("1"), answering("1"), answering("1")], "is there twice"),
+        (["Hi", wanting("1"), answering("1"), answering("2")], "'2' that the message before"),
+    ],
+)
+def test_what_a_model_wants_of_tools_is_answered_in_the_next_message(
+    messages: Any, words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        Sample(messages)
+
+
+def test_a_model_is_told_of_tools_by_clients_that_know_them() -> None:
+    asked = Sample(["Hi", wanting("1"), answering("1")])
+
+    assert asked.question.requires == ("sampling", "sampling.tools")
+
+
+@pytest.mark.parametrize(
+    ("revision", "capabilities"),
+    [
+        ("2025-06-18", {"sampling": {"tools": {}}}),
+        ("2025-11-25", {"sampling": {}}),
+        ("2026-07-28", {"sampling": {}}),
+    ],
+)
+async def test_a_client_without_tools_is_not_sent_what_they_gave(
+    revision: str, capabilities: Any
+) -> None:
+    server = Server("s")
+
+    @server.tool
+    async def report(ctx: Context) -> str:
+        return (await ctx.sample(["Hi", wanting("1"), answering("1")])).text
+
+    async with Client(
+        server, revision, capabilities=capabilities, answers=lambda *_: 1 / 0
+    ) as client:
+        with pytest.raises((McpError, ToolFailed), match=r"sampling\.tools"):
+            await client.call("report")
 
 
 async def test_only_questions_can_be_asked() -> None:

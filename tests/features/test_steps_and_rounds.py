@@ -317,9 +317,57 @@ def test_a_parameter_that_cannot_be_asked_for_is_refused() -> None:
 # Functions that return their questions
 
 
-def test_there_has_to_be_a_question() -> None:
-    with pytest.raises(ValueError, match="at least one question"):
+def test_there_has_to_be_a_question_or_a_state() -> None:
+    with pytest.raises(ValueError, match="needs a question, or a state"):
         InputRequired({})
+
+
+async def wait_twice(ctx: Context) -> str | InputRequired:
+    tries = (ctx.state or 0) + 1
+    return f"done after {tries}" if tries == 3 else InputRequired(state=tries)
+
+
+def wait_twice_plainly(ctx: Context) -> str | InputRequired:
+    tries = (ctx.state or 0) + 1
+    return f"done after {tries}" if tries == 3 else InputRequired(state=tries)
+
+
+@pytest.mark.parametrize("tool", [wait_twice, wait_twice_plainly])
+@pytest.mark.parametrize("revision", [NEW, OLD])
+async def test_with_a_state_alone_a_function_is_called_again(revision: str, tool: Any) -> None:
+    server = Server("s")
+    server.tool(name="tool")(tool)
+
+    async with Client(server, revision, capabilities={}) as client:
+        assert await client.call("tool") == "done after 3"
+
+
+async def test_a_state_alone_is_sent_without_questions() -> None:
+    async with Client(made(wait_twice), NEW, capabilities={}) as client:
+        message = client.requests.request("tools/call", {"name": "tool", "arguments": {}})
+        result = (await client.raw(message))["result"]
+
+    assert result["resultType"] == "input_required"
+    assert "inputRequests" not in result
+    assert isinstance(result["requestState"], str)
+
+
+@pytest.mark.parametrize("revision", [NEW, OLD])
+async def test_a_function_that_only_ever_wants_to_be_called_again_fails(revision: str) -> None:
+    async def tool(ctx: Context) -> str | InputRequired:
+        return InputRequired(state="again")
+
+    async with Client(made(tool), revision, capabilities={}) as client:
+        with pytest.raises(ToolFailed, match="do not come back only to wait"):
+            await client.call("tool")
+
+
+async def test_a_parameter_has_its_default_if_its_form_is_beyond_the_revision() -> None:
+    async def tool(sizes: Annotated[list[Size], Ask("Which sizes?")] = ["small"]) -> str:  # noqa: B006
+        return " ".join(sizes)
+
+    async with Client(made(tool), "2025-06-18", answers=lambda *_: 1 / 0) as client:
+        assert await client.call("tool") == "small"
 
 
 async def order(ctx: Context) -> str | InputRequired:

@@ -28,7 +28,6 @@ from ..types.asking import (
     Root,
     SamplingMessage,
     SamplingTool,
-    Sent,
     ToolChoice,
     ToolResultContent,
     ToolUse,
@@ -234,7 +233,11 @@ class Sample(Asked[Sampled]):
         system: what the model is told beforehand.
         models: names, or parts of names, of models that would be good, the best first.
         cost, speed, intelligence: how much each matters, from 0 to 1.
-        tools: what the model may ask for; the client needs the capability `sampling.tools`.
+        tools: what the model may ask for; the client needs the capability `sampling.tools`, as it
+            does for messages in which a tool was asked for.
+
+    Raises:
+        ValueError: a tool that the model asked for is not answered in the next message.
     """
 
     __slots__ = ()
@@ -274,7 +277,7 @@ class Sample(Asked[Sampled]):
             tools=[tool.wire() for tool in listed("Sample", "tools", tools, SampleTool)] or UNSET,
             tool_choice=UNSET if tool_choice is None else ToolChoice(tool_choice),
         )
-        needs_tools = bool(tools) or tool_choice is not None
+        needs_tools = bool(tools) or tool_choice is not None or _speaks_of_tools(params.messages)
         requires = ("sampling", "sampling.tools") if needs_tools else ("sampling",)
         super().__init__(Question("sampling/createMessage", params, requires, read_message))
 
@@ -306,15 +309,21 @@ def _messages(given: Sequence[Spoken]) -> list[SamplingMessage]:
         if isinstance(each, ToolAnswer):
             _add_answer(messages, each.wire())
         elif isinstance(each, Sampled):
-            content: list[Sent] = [*each.content]
-            if content:  # a model may have nothing to say
-                said = content if len(content) > 1 else content[0]
-                messages.append(SamplingMessage(each.role, said))
+            messages += _said(each)
         else:
             messages.append(_message(each))
     if not messages:
         raise ValueError("Sample: a model needs at least one message")
+    _check_answers(messages)
     return messages
+
+
+def _said(sampled: Sampled) -> list[SamplingMessage]:
+    """What a model has written, as messages to it. Several blocks make one message only if tools
+    are among them: the revisions that know no tools have one block in a message."""
+    if sampled.tool_uses and len(sampled.content) > 1:
+        return [SamplingMessage(sampled.role, [*sampled.content])]
+    return [SamplingMessage(sampled.role, block) for block in sampled.content]
 
 
 def _add_answer(messages: list[SamplingMessage], answer: ToolResultContent) -> None:
@@ -324,6 +333,39 @@ def _add_answer(messages: list[SamplingMessage], answer: ToolResultContent) -> N
         last.append(answer)
     else:
         messages.append(SamplingMessage("user", [answer]))
+
+
+def _check_answers(messages: list[SamplingMessage]) -> None:
+    """Every tool that a message of the model wants is answered in the next one, and no other."""
+    wanted: list[str] = []
+    for message in messages:
+        given = [block.tool_use_id for block in _blocks(message, ToolResultContent)]
+        _compare(wanted, given)
+        wanted = [block.id for block in _blocks(message, ToolUse)]
+    _compare(wanted, [])
+
+
+def _compare(wanted: list[str], given: list[str]) -> None:
+    if missing := [id_ for id_ in wanted if id_ not in given]:
+        raise ValueError(
+            f"Sample: the model asked for a tool (id {missing[0]!r}), and the next message does "
+            "not answer that; put a ToolAnswer for each of `tool_uses` right after it"
+        )
+    for number, id_ in enumerate(given):
+        if id_ not in wanted or id_ in given[:number]:
+            raise ValueError(
+                f"Sample: a ToolAnswer for {id_!r} that the message before does not ask for, or "
+                "that is there twice; put it right after the message with its `tool_uses`"
+            )
+
+
+def _blocks(message: SamplingMessage, kind: type[T]) -> list[T]:
+    blocks = message.content if isinstance(message.content, list) else [message.content]
+    return [block for block in blocks if isinstance(block, kind)]
+
+
+def _speaks_of_tools(messages: list[SamplingMessage]) -> bool:
+    return any(_blocks(each, ToolUse) or _blocks(each, ToolResultContent) for each in messages)
 
 
 def _message(given: str | Message) -> SamplingMessage:

@@ -20,7 +20,7 @@ from typing import Any, NoReturn, cast
 from ..errors import InvalidParams, ToolError, clipped, shown
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from ..protocol.ports import Gate, Place
-from ..protocol.questions import Question, lacking
+from ..protocol.questions import Question, can_express, lacking
 from ..schema.kinds import convert
 from .injection import Supply, plan_of
 from .parameters import Headed
@@ -338,13 +338,16 @@ class _Run:
 
     def _inquiries(self) -> dict[str, Question]:
         """What the client can be asked. For the rest there is a default, or the call fails."""
-        caller = self._exchange.caller
         return {
             each.parameter.name: each.question.question
             for each in self._callee.signature.inquired
-            if each.parameter.required
-            or not lacking(caller.capabilities, caller.revision, [each.question.question])
+            if each.parameter.required or self._can_ask(each.question.question)
         }
+
+    def _can_ask(self, question: Question) -> bool:
+        caller = self._exchange.caller
+        missing = lacking(caller.capabilities, caller.revision, [question])
+        return not missing and can_express(caller.revision, question)
 
     def _take_answers(self, answers: Mapping[str, Any]) -> None:
         from .asking import Accepted  # noqa: PLC0415

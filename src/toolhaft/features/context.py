@@ -94,7 +94,7 @@ class SyncContext:
 
     def ask(self, /, **questions: Asked[Any]) -> dict[str, Any]:
         """Ask several questions at once; the answers have their names."""
-        return self._exchange.ask_from_thread(wired("ask", questions))
+        return self._exchange.ask_from_thread(wired("ask", questions)) if questions else {}
 
     def step(self, name: str, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something that is not done again when the call is run again (see `Context.step`)."""
@@ -245,7 +245,7 @@ class Context(Current):
         """Ask several questions at once; the answers have their names.
 
         As in `await ctx.ask(name=Elicit("Your name?", str), where=Roots())`."""
-        return await self._exchange.ask(wired("ask", questions))
+        return await self._exchange.ask(wired("ask", questions)) if questions else {}
 
     @overload
     async def step(

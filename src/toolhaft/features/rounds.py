@@ -13,8 +13,8 @@ from msgspec import Raw
 
 from ..envelope import encode, is_null
 from ..protocol.calls import Exchange
+from ..protocol.journal import LAST_ROUND, Journal
 from ..protocol.journal import Asked as Kept
-from ..protocol.journal import Journal
 from ..protocol.questions import Question
 from ..schema.kinds import write
 from ..types.asking import ElicitParams
@@ -50,6 +50,11 @@ class Rounds:
             self._exchange.journal = Journal()
         return self._exchange.journal
 
+    def _goes_on(self) -> bool:
+        """Was there a round before this one in which the function has asked, or left a state?"""
+        journal = self._exchange.journal
+        return journal is not None and (bool(journal.asked) or not is_null(journal.state))
+
     def resumed(self) -> dict[str, Question]:
         """What was asked in earlier rounds."""
         journal = self._exchange.journal
@@ -57,8 +62,15 @@ class Rounds:
         return {key: _question(each, each.params) for key, each in asked.items()}
 
     def begin(self, required: InputRequired) -> dict[str, Question]:
-        """What is to be asked now."""
+        """What is to be asked now.
+
+        Raises:
+            ToolError: there is nothing to ask, and that too often: the function would be called
+                for ever.
+        """
         journal = self._journal
+        if not required.questions and journal.round >= LAST_ROUND:
+            raise journal.exhausted()
         asked = {key: _kept(each) for key, each in required.questions.items()}
         journal.reopen(key for key in asked if key in self.answers)
         journal.asked = {**journal.asked, **asked}
@@ -77,8 +89,9 @@ class Rounds:
     async def settled(self, call: Callable[[], Awaitable[Any]]) -> Any:
         """What a function returns in the end; it is called again with every round of answers."""
         ask = self._exchange.ask
-        if asked := self.resumed():
-            self.take(await ask(asked))
+        if self._goes_on():
+            asked = self.resumed()
+            self.take(await ask(asked) if asked else {})
         while isinstance(value := await call(), InputRequired):
             self.take(await ask(self.begin(value)))
         return value
@@ -86,8 +99,9 @@ class Rounds:
     def settled_on_thread(self, call: Callable[[], Any]) -> Any:
         """The same for a plain function, which waits on its own thread."""
         ask = self._exchange.ask_from_thread
-        if asked := self.resumed():
-            self.take(ask(asked))
+        if self._goes_on():
+            asked = self.resumed()
+            self.take(ask(asked) if asked else {})
         while isinstance(value := call(), InputRequired):
             self.take(ask(self.begin(value)))
         return value

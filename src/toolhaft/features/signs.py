@@ -50,7 +50,8 @@ def wired(what: str, questions: Mapping[str, Asked[Any]]) -> dict[str, Question]
 
 class InputRequired:
     """What a function returns that handles rounds itself: questions to ask, and then to call it
-    again, with the answers in `ctx.answers` and with `state` in `ctx.state`.
+    again, with the answers in `ctx.answers` and with `state` in `ctx.state`. With a state and no
+    question it is called again as soon as the client comes back.
 
     Answers are plain values here, as JSON has them. The state is sealed, so that no client can
     change it, but it can be read unless the extra `[auth]` is there. A function that may return
@@ -58,11 +59,11 @@ class InputRequired:
 
     __slots__ = ("questions", "state")
 
-    def __init__(self, questions: Mapping[str, Asked[Any]], state: Any = None) -> None:
+    def __init__(self, questions: Mapping[str, Asked[Any]] = {}, state: Any = None) -> None:
         if not isinstance(questions, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError('InputRequired takes questions by name, as in {"size": Elicit(…)}')
-        if not questions:
-            raise ValueError("InputRequired needs at least one question")
+        if not questions and state is None:
+            raise ValueError("InputRequired needs a question, or a state to be called again with")
         wired("InputRequired", questions)
         self.questions = dict(questions)
         self.state = state

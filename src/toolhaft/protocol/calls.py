@@ -243,7 +243,8 @@ class Exchange(Protocol):
     async def ask(self, questions: Questions) -> dict[str, Any]:
         """Put questions to the client, all at once, and wait for the answers.
 
-        A key is a name for the question; an empty one gets a number.
+        A key is a name for the question; an empty one gets a number. No questions at all: the
+        client is only to come back.
 
         Raises:
             ToolError: it cannot be asked, or does not answer.

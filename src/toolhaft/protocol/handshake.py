@@ -184,6 +184,8 @@ class Session:
         Raises:
             ToolError: the client cannot be asked, or not this.
         """
+        if not questions:  # nothing to wait for
+            return Waiting({}, [])
         if not self.reachable:
             raise ToolError(_NO_SESSION if self.data is None else _ONE_MESSAGE)
         caller = call.caller

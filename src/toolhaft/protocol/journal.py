@@ -135,7 +135,7 @@ class Journal:
                 return _changing(key)
         return ToolError(
             f"this call has asked in {LAST_ROUND - 1} rounds, and clients give up after the next; "
-            "ask several questions at once, with ctx.ask(…)"
+            "ask several questions at once, with ctx.ask(…), and do not come back only to wait"
         )
 
     def _key(self, name: str, mark: str) -> str:

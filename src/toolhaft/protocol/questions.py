@@ -96,6 +96,15 @@ def lacking(
     ]
 
 
+def can_express(revision: Revision, question: Question) -> bool:
+    """Has the revision what it takes to put this question?"""
+    try:
+        question.sent(revision)
+    except ToolError:
+        return False
+    return True
+
+
 def required(paths: Iterable[str]) -> dict[str, Any]:
     """Capabilities as a client would declare them."""
     tree: dict[str, Any] = {}

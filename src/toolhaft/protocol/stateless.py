@@ -159,7 +159,7 @@ class Stateless:
         if call.journal is None:
             call.journal = Journal()
         answers, still_open = call.journal.look_up(questions)
-        if not still_open:
+        if questions and not still_open:
             return Answered(answers)
         if call.journal.round >= LAST_ROUND:
             raise call.journal.exhausted()
@@ -172,7 +172,8 @@ class Stateless:
         result = InputRequiredResult(
             input_requests={
                 key: _request(question, call.caller.revision) for key, question in questions.items()
-            },
+            }
+            or UNSET,
             request_state=state,
         )
         return _stamped(self._asking_stamp, encode(result))

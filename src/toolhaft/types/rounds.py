@@ -26,7 +26,8 @@ class InputRequest(Wire):
 
 
 class InputRequiredResult(Wire, kw_only=True):
-    """Instead of a result: what the client has to answer before there is one."""
+    """Instead of a result: what the client has to answer before there is one. If that is nothing,
+    it is to come back."""
 
-    input_requests: dict[str, InputRequest]
+    input_requests: dict[str, InputRequest] | UnsetType = UNSET
     request_state: str
