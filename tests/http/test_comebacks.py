@@ -678,6 +678,31 @@ async def test_a_body_that_stops_coming_is_408(monkeypatch: pytest.MonkeyPatch) 
     assert (await sent_in_parts(client, Clock(monkeypatch))).status == 408
 
 
+async def test_half_a_body_is_not_waited_for_longer_than_15_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = SessionClient(new_server().asgi())
+    clock = Clock(monkeypatch)
+    exchange = client.begin("POST", {"content-type": "application/json", "content-length": "99"})
+    exchange.feed(b"{", more=True)
+    await turns()
+    await clock.put_forward(15)
+
+    assert exchange.status == 408
+
+
+async def test_a_body_of_which_nothing_comes_is_not_waited_for_longer_than_15_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = SessionClient(new_server().asgi())
+    clock = Clock(monkeypatch)
+    exchange = client.begin("POST", {"content-type": "application/json", "content-length": "99"})
+    await turns()
+    await clock.put_forward(15)
+
+    assert exchange.status == 408
+
+
 async def test_a_handshake_that_takes_us_long_is_not_the_clients_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -482,10 +482,28 @@ async def test_a_client_that_leaves_cancels_its_call() -> None:
             await line.quiet()
 
 
+async def test_half_a_body_holds_no_connection_for_30_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.get_running_loop()
+    real, ahead = loop.time, [0.0]
+    monkeypatch.setattr(loop, "time", lambda: real() + ahead[0])
+    async with served() as app:
+        line = Line(app)
+        await line.hear(call(1, "add", a=1, b=2))
+        await line.quiet()
+        await line.hear(call(2, "add", a=1, b=2)[:-10])
+        for _ in range(30):
+            ahead[0] += 1
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+        assert b"HTTP/1.1 408 " in line.wire.written
+        assert line.wire.closing
+
+
 async def test_a_body_that_does_not_come_is_waited_for_by_the_long_way() -> None:
     whole = call(2, "add", a=1, b=2)
     async with served() as app:
-        line = Line(app, limits=Limits(head_seconds=0.05))
+        line = Line(app, limits=Limits(gap_seconds=0.05))
         await line.hear(call(1, "add", a=1, b=2))
         await line.quiet()
         await line.hear(whole[:-10])

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import pytest
 from tests.asking import NEW
-from tests.http.asgi import ENVELOPE, StatelessClient, mirrored, request
+from tests.http.asgi import ENVELOPE, StatelessClient, encoded, initialize, mirrored, request
 
 from toolhaft import Context, Elicit, Header, InvalidParams, Limits, McpError, Server
 from toolhaft.testing import Client
@@ -262,6 +262,50 @@ async def test_a_header_that_differs_from_the_body_is_400(headers: dict[str, Any
     answer = await new_client().post(body, **{**mirrored("tools/call", params), **headers})
 
     assert (answer.status, answer.code, answer.json["id"]) == (400, -32020, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "echo"),
+        ("mcp-param-region", "eu"),
+    ],
+)
+@pytest.mark.parametrize("other", [None, "something else"])
+async def test_a_header_that_is_sent_twice_is_told_like_one_that_differs(
+    name: str, value: str, other: str | None
+) -> None:
+    params = {"name": "echo", "arguments": {"text": "x"}}
+    body = encoded(request(7, "tools/call", **params, _meta=ENVELOPE))
+    sent = {
+        "host": "127.0.0.1:8000",
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "echo",
+        "mcp-param-region": "eu",
+    }
+    fields = [*sent.items(), (name, other or value)]
+    exchange = new_client().begin_raw("POST", [(k.encode(), v.encode()) for k, v in fields])
+    exchange.feed(body)
+    answer = await exchange.answer()
+
+    assert (answer.status, answer.code, answer.json["id"]) == (400, -32020, 7)
+
+
+async def test_a_handshake_with_two_versions_in_its_headers_is_refused() -> None:
+    body = encoded(initialize())
+    version = (b"mcp-protocol-version", b"2025-11-25")
+    length = (b"content-length", str(len(body)).encode())
+    fields = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json"), length]
+    exchange = new_client().begin_raw("POST", [*fields, version, version])
+    exchange.feed(body)
+    answer = await exchange.answer()
+
+    assert (answer.status, answer.code) == (400, -32020)
 
 
 @pytest.mark.parametrize("sessions", ["auto", "stateful", "stateless"])

@@ -368,7 +368,7 @@ def test_who_was_let_in_before_may_not_say_it_twice() -> None:
     "name",
     [
         *("host", "origin", "authorization", "content-type", "content-length", "last-event-id"),
-        *("content-encoding", "transfer-encoding", "mcp-protocol-version", "mcp-session-id"),
+        *("content-encoding", "transfer-encoding", "mcp-session-id"),
         *("mcp-method", "mcp-name", "mcp-param-region"),
     ],
 )
@@ -378,6 +378,16 @@ def test_a_header_by_which_requests_are_routed_comes_once(name: str) -> None:
 
     assert status(refusal) == 400
     assert message_of(refusal) == f"the header {name} was sent more than once"
+
+
+@pytest.mark.parametrize("name", ["mcp-method", "mcp-name", "mcp-param-region"])
+def test_of_a_request_with_an_envelope_a_header_that_repeats_the_body_is_judged_with_it(
+    name: str,
+) -> None:
+    version = (b"mcp-protocol-version", b"2026-07-28")
+    fields = [(b"host", b"localhost"), version, (name.encode(), b"x"), (name.encode(), b"x")]
+
+    assert Doors().refusal(Head(fields)) is None
 
 
 @pytest.mark.parametrize("name", ["accept", "cookie", "x-forwarded-for", "via"])

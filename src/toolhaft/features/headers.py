@@ -8,11 +8,11 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ..errors import HeaderMismatch
 from ..patterns import pattern
-from ..protocol.head import compare, decoded
-from ..protocol.http import PARAM
+from ..protocol.head import PARAM, compare, decoded
 from .mirroring import Mirrored
 
 _LARGEST: Final = 2**53 - 1
+_PARAM: Final = PARAM.decode()
 _INTEGER = pattern(r"-?[0-9]{1,20}(?:\.0{1,20})?")
 
 
@@ -29,7 +29,7 @@ def check_mirrors(
     except msgspec.MsgspecError:  # of whatever shape they are, others will say so
         return
     for mirror in mirrors:
-        _compare(f"Mcp-Param-{mirror.header}", headers.get(PARAM + mirror.header), given, mirror)
+        _compare(f"Mcp-Param-{mirror.header}", headers.get(_PARAM + mirror.header), given, mirror)
 
 
 def _compare(name: str, sent: str | None, given: Any, mirror: Mirrored) -> None:

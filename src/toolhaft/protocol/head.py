@@ -22,6 +22,8 @@ SESSION: Final = b"mcp-session-id"
 METHOD: Final = b"mcp-method"
 NAME: Final = b"mcp-name"
 LAST_EVENT: Final = b"last-event-id"
+# Headers that repeat arguments of a tool begin with this.
+PARAM: Final = b"mcp-param-"
 MOST_HEADERS: Final = 100
 LONGEST_HEADERS: Final = 32 * 1024
 # Whether a message may be posted depends on these, and on its length.
@@ -39,6 +41,12 @@ Pairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
 # Those of the headers in their order, and then None.
 Values: TypeAlias = tuple[bytes | None, ...]
 _Names: TypeAlias = tuple[bytes, ...]
+
+
+def repeats_body(name: bytes) -> bool:
+    """Does a header of this name, in lower case, repeat what the body says?"""
+    return name in (VERSION, METHOD, NAME) or name.startswith(PARAM)
+
 
 _SECRET: Final = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
 _MOST_LAYOUTS: Final = 200
@@ -246,6 +254,8 @@ class Head(Mapping[str, str]):
             HeaderMismatch: one of them does not.
         """
         sent, layout = self.sent, self.layout
+        if self.repeated:
+            self.check_repeated()
         if sent[layout.method] != method.encode() and self.text(METHOD) != method:
             raise HeaderMismatch("Mcp-Method", self.text(METHOD), method)
         member = _NAMED.get(method)
@@ -259,7 +269,19 @@ class Head(Mapping[str, str]):
                 compare("Mcp-Name", self.text(NAME), name)
         self._agreed = (version, method, member, name)
 
+    def check_repeated(self) -> None:
+        """Of two values a proxy may read the one and we the other, even if one of them is right.
 
+        Raises:
+            HeaderMismatch: a header that repeats the body was sent more than once.
+        """
+        name = min(filter(repeats_body, self.repeated), default=None)
+        if name is not None:
+            shown_name = _SHOWN.get(name) or name.decode("latin-1")
+            raise HeaderMismatch(shown_name, None, None, "was sent more than once")
+
+
+_SHOWN: Final = {VERSION: "MCP-Protocol-Version", METHOD: "Mcp-Method", NAME: "Mcp-Name"}
 _NONE: Final[frozenset[bytes]] = frozenset()
 _EMPTY: Final[tuple[_Names, _Names]] = ((), ())
 # With whether it is of the era without a handshake.

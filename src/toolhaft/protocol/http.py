@@ -21,16 +21,16 @@ from .head import (
     METHOD,
     MOST_HEADERS,
     NAME,
+    PARAM,
     SESSION,
     VERSION,
     Fields,
     Head,
     Pairs,
     Values,
+    repeats_body,
 )
 
-PARAM: Final = "mcp-param-"
-_PARAM: Final = PARAM.encode()
 # Told twice, two readers might take a different one each.
 ROUTING: Final = frozenset(
     {
@@ -98,7 +98,10 @@ class Doors:
         return refusal
 
     def _refusal(self, head: Head) -> Refused | None:
-        repeated = [name for name in head.repeated if name in ROUTING or name.startswith(_PARAM)]
+        repeated = [name for name in head.repeated if name in ROUTING or name.startswith(PARAM)]
+        if head.stateless:
+            # A request with an envelope is told of these as of headers that differ from its body.
+            repeated = [name for name in repeated if not repeats_body(name)]
         if repeated:
             name = min(repeated).decode()
             return refused(400, f"the header {name} was sent more than once")

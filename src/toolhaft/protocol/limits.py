@@ -55,13 +55,20 @@ class Limits(Struct, metaclass=_Named, frozen=True, kw_only=True):
     resume_seconds: float = 60
     # A stream on which nothing happens for so long is told that we are still here.
     quiet_seconds: float = 15
-    # A client that sends no more of its body, or reads no more of its answer, for so long is gone.
+    # A client that reads no more of its answer for so long is gone.
     stall_seconds: float = 30
     # All headers of a request, and all of its body, must have come within so long.
     head_seconds: float = 20
     body_seconds: float = 60
+    # A client that sends no more of a body for so long is gone.
+    gap_seconds: float = 10
     # From the first signal on, calls that are under way have so long to finish.
     drain_seconds: float = 5
+
+    @property
+    def longest_gap(self) -> float:
+        """How long to wait for more of a body: no longer than for a client that does not read."""
+        return min(self.gap_seconds, self.stall_seconds)
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

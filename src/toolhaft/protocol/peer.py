@@ -184,10 +184,13 @@ class Peer:
                 caller = identify(meta, principal)
                 head.check_route(meta.version, name, params)
         elif head is not None and head.needs_envelope(name):
+            head.check_repeated()
             if head.revision is None:
                 raise unknown_header(head.text(VERSION) or "")
             raise missing_envelope(head.revision.date)
         else:
+            if head is not None and head.repeated:
+                head.check_repeated()
             caller = self.session.caller
             if self.session.state is NEW and name not in _BEFORE_THE_HANDSHAKE:
                 raise missing_meta("no session yet")

@@ -79,7 +79,7 @@ class Endpoint:
         self._driver = driver_of(service, store, most_calls=limits.all_calls)
         self._answering = Answering(self._driver, store, limits, self._save)
         self._listening = Listening(self._driver, self._answering, self._all, store, limits)
-        self._patience = Patience(self.loop, limits.stall_seconds)
+        self._patience = Patience(self.loop, limits.stall_seconds, limits.longest_gap)
         self._sessions = Sessions(
             store, limits, peer=self._peer, ended=self._ended, clock=self.loop.time
         )

@@ -108,7 +108,9 @@ class Protocol(HttpToolsProtocol):
         # When something last happened, and whether anybody looks how long ago that is.
         self._active_at = 0.0
         self._idle: asyncio.TimerHandle | None = None
+        # Runs while a head or a body that is held back is incomplete; and is it for the body?
         self._patience: asyncio.TimerHandle | None = None
+        self._awaits_body = False
         self._stall: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -340,7 +342,7 @@ class Protocol(HttpToolsProtocol):
         if self._head_size > _MOST_HEAD:
             self.transport.write(_TOO_LARGE)
             self.transport.close()
-        elif self._patience is None:
+        elif self._patience is None or self._awaits_body is not (self._endpoint is not None):
             self._wait()
 
     def _parse(self, data: bytes) -> None:
@@ -414,10 +416,16 @@ class Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _wait(self) -> None:
-        self._patience = self.loop.call_later(self._limits.head_seconds, self._is_late)
+        """Wait for the rest of a head, or of a body that is held back."""
+        if self._patience is not None:
+            self._patience.cancel()
+        self._awaits_body = self._endpoint is not None
+        limits = self._limits
+        seconds = limits.longest_gap if self._awaits_body else limits.head_seconds
+        self._patience = self.loop.call_later(seconds, self._is_late)
 
     def _is_late(self) -> None:
-        """Long enough for a head. Of a body, others know how long to wait for it."""
+        """A head took too long. A body may still come: the application knows how long to wait."""
         self._patience = None
         if self._endpoint is not None:
             self._let_go()

@@ -123,9 +123,11 @@ class Pair:
         refusal = unreadable(head, most, streams=False)
         if refusal is not None:
             raise TurnedAway(refusal)
+        response.patience.expect(response.task)
         body = await whole(
             await received(receive), receive, most, response.patient(self._limits.body_seconds)
         )
+        response.patience.begin(response.task)
         if name not in self._open:  # any more
             raise TurnedAway(_no_stream())
         if self.calls >= self._limits.all_calls:

@@ -11,14 +11,23 @@ class Stalled(Exception):
 
 
 class Patience:
-    """Knows who waits for a client, and since when. Who waits too long is cancelled."""
+    """Knows which tasks wait for a client, and until when. One that waits too long is cancelled.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+    Args:
+        seconds: how long a client may take to read.
+        gap: how long it may take to send more of a body; by default as long.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, seconds: float, gap: float | None = None
+    ) -> None:
         self._loop = loop
         self._seconds = seconds
+        self._gap = seconds if gap is None else gap
+        self._often = min(self._seconds, self._gap) / 4
         # By a clock that ticks now and then, which is exact enough and costs nothing to read.
         self._now = 0.0
-        self._since: dict[Task, float] = {}
+        self._until: dict[Task, float] = {}
         self._late: set[Task] = set()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -26,7 +35,13 @@ class Patience:
         """From now on, this task waits for a client."""
         if self._timer is None:
             self._tick()
-        self._since[task] = self._now
+        self._until[task] = self._now + self._seconds
+
+    def expect(self, task: Task) -> None:
+        """From now on, this task waits for a client to send more of a body."""
+        if self._timer is None:
+            self._tick()
+        self._until[task] = self._now + self._gap
 
     def end(self, task: Task) -> None:
         """It waits no more, for whatever reason.
@@ -34,7 +49,7 @@ class Patience:
         Raises:
             Stalled: it waited for too long, and was cancelled for that.
         """
-        self._since.pop(task, None)
+        self._until.pop(task, None)
         if self._late and task in self._late:
             self._late.discard(task)
             task.uncancel()
@@ -42,20 +57,20 @@ class Patience:
 
     def _tick(self) -> None:
         self._now = self._loop.time()
-        for task, since in self._since.items():
-            if since < self._now - self._seconds:
+        for task, until in self._until.items():
+            if until < self._now:
                 self._interrupt(task)
-        self._timer = self._loop.call_later(self._seconds / 4, self._look)
+        self._timer = self._loop.call_later(self._often, self._look)
 
     def _look(self) -> None:
-        if self._since:
+        if self._until:
             self._tick()
         else:
             self._timer = None
 
     def hurry(self) -> None:
         """Wait for nobody any more."""
-        for task in self._since:
+        for task in self._until:
             self._interrupt(task)
 
     def _interrupt(self, task: Task) -> None:

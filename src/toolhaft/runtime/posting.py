@@ -129,6 +129,8 @@ class Posting:
             TurnedAway: it cannot be taken now, or not in this way.
             ClientIsGone: nobody sends the rest of it.
         """
+        patience, task = response.patience, response.task
+        patience.expect(task)
         try:
             message = await receive()
         except OSError as error:
@@ -137,6 +139,7 @@ class Posting:
         if message.get("more_body") or len(body) > self._longest or not body:
             came = response.patient(self._limits.body_seconds)
             body = await whole(message, receive, self._longest, came)
+        patience.begin(task)
         decoded = decode(body)
         with Outside(self._loop, response.task):
             outcome = self.at_once(head, principal, decoded)

@@ -54,13 +54,13 @@ class Response(Struct, eq=False):
     ended: bool = False
 
     def patient(self, seconds: float) -> Callable[[], bool]:
-        """To be told of each part of a body: begins to wait for the next, unless all of it takes
-        longer than this."""
+        """A function to be called with each part of a body: begins to wait for the next, unless all
+        of it takes longer than this."""
         loop = self.task.get_loop()
         deadline = loop.time() + seconds
 
         def came() -> bool:
-            self.patience.begin(self.task)
+            self.patience.expect(self.task)
             return loop.time() < deadline
 
         return came
