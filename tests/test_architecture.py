@@ -87,6 +87,8 @@ IMPORTED_LATER = {
     ("runtime/lane.py", "_warn", "logging"),
     ("run.py", "_text", "json"),
     ("schema/fields.py", "dataclass_fields", "dataclasses"),
+    ("schema/renewal.py", "_deep_copy", "copy"),
+    ("schema/renewal.py", "_shallow_copy", "copy"),
     ("sealing.py", "_log", "logging"),
     ("sealing.py", "_seal", "."),
     ("sealing.py", "_seal", ".protocol.sealing"),

@@ -62,12 +62,15 @@ def test_no_arguments_are_an_empty_object(raw: Any) -> None:
     assert Signature(optional, "tool").bind(raw) == {"a": 1}
 
 
-def test_a_mutable_default_is_the_authors_own_object() -> None:
+def test_a_mutable_default_is_a_copy_for_each_call() -> None:
     shared: list[int] = []
 
     def keeps(items: list[int] = shared) -> None: ...
 
-    assert bound(keeps, "{}")["items"] is shared
+    first, second = bound(keeps, "{}")["items"], bound(keeps, "{}")["items"]
+    assert first == second == shared
+    assert first is not shared
+    assert first is not second
 
 
 def test_values_are_made_what_the_annotations_say() -> None:

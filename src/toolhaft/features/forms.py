@@ -17,7 +17,7 @@ from ..protocol.questions import Unfit
 from ..schema.derived import Schema, UnknownType, schema_of
 from ..schema.explicit import resolve
 from ..schema.fields import fields_of, is_array, is_kind
-from ..schema.kinds import convert, in_words, kind_of, put_defaults
+from ..schema.kinds import convert, finished, in_words, kind_of
 from ..schema.models import is_model
 from .checking import check_schema, problems
 from .completer import spelled as spelling
@@ -256,9 +256,7 @@ def _of_class(kind: Any) -> Form:
 
     def read(content: dict[str, Any]) -> Any:
         value = convert({**dict.fromkeys(may_be_none), **content}, native.native, strict=False)
-        if native.lacks_defaults:
-            put_defaults(value)
-        return value
+        return finished(value, native)
 
     return Form(_object(properties, required), read, spelled)
 

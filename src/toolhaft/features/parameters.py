@@ -14,6 +14,7 @@ from ..schema.derived import schema_of
 from ..schema.fields import MISSING, given_default, is_dataclass_field
 from ..schema.kinds import kind_of
 from ..schema.notes import is_field, read_notes
+from ..schema.renewal import can_change, renewed
 from .authoring import unwrapped
 from .completer import Complete
 from .depends import Dependency, Header
@@ -178,6 +179,11 @@ def _described(name: str, base: Any, notes: list[Any], default: Any) -> Paramete
         default = read.default
     if default is not MISSING and callable(default):
         default, factory = MISSING, default
+    if can_change(default):
+        # A copy for each call, of a copy that stays as it is published, whatever becomes of the
+        # author's own object.
+        default = renewed(default)
+        factory = partial(renewed, default)
     for note in notes:  # whatever constrains stays beside the type
         if not isinstance(note, str):
             annotation = Annotated[annotation, note]

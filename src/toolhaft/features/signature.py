@@ -25,11 +25,11 @@ from ..schema.kinds import (
     Objection,
     convert,
     decoder_of,
+    finished,
     in_words,
     is_plain,
     kind_of,
     objection,
-    put_defaults,
     worded,
     write_hook,
 )
@@ -322,7 +322,7 @@ class Signature:
         if self._checked:
             self._check(given)
         for name in self._lacking:
-            put_defaults(arguments[name])
+            arguments[name] = finished(arguments[name], self._kinds[name])
 
 
 def manner_of(function: Callable[..., Any]) -> Manner:
@@ -370,7 +370,7 @@ def made(parameter: Parameter) -> Any:
 
 
 def _default(parameter: Parameter) -> Any:
-    """The same, as msgspec takes it: values that can change are shared, as in Python itself."""
+    """The same, as msgspec takes it."""
     factory, default = parameter.default_factory, parameter.default
     if factory is None and isinstance(default, _FLAT):
         return default

@@ -13,7 +13,7 @@ import msgspec
 
 from ..protocol.calls import Blocking, Exchange
 from ..schema.derived import schema_of
-from ..schema.kinds import Kind, convert, is_plain, kind_of, put_defaults, write
+from ..schema.kinds import Kind, convert, finished, is_plain, kind_of, write
 from .authoring import unwrapped
 
 _decode = msgspec.json.Decoder().decode
@@ -56,7 +56,4 @@ def reader_of(name: str, function: Callable[..., Any]) -> Callable[[bytes], Any]
 
 
 def _read(kind: Kind, text: bytes) -> Any:
-    value = convert(_decode(text), kind.native, strict=False)
-    if kind.lacks_defaults:
-        put_defaults(value)
-    return value
+    return finished(convert(_decode(text), kind.native, strict=False), kind)

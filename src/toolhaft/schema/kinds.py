@@ -39,6 +39,7 @@ from .fields import (
     is_path,
 )
 from .notes import Notes, read_notes
+from .renewal import can_change, renewed
 
 # Where the methods are that a plain function has in `ctx.sync`.
 _CONTEXT = ("toolhaft/features/context.py", "toolhaft\\features\\context.py")
@@ -192,6 +193,8 @@ class Kind(msgspec.Struct, frozen=True):
     checked: bool = False
     # There is a dataclass whose defaults msgspec does not put into the object.
     lacks_defaults: bool = False
+    # There is a class with a default that all of its objects would share, and could alter.
+    shares_defaults: bool = False
     # pydantic has a part in it.
     modelled: bool = False
     # Fields that are not for callers, though msgspec would let them set them.
@@ -221,9 +224,17 @@ def kind_of(annotation: Any, *, strict: bool = False) -> Kind:
         native,
         checked=translator.checked,
         lacks_defaults=translator.lacks_defaults,
+        shares_defaults=translator.shares_defaults,
         modelled=translator.modelled,
         hidden=translator.hidden,
     )
+
+
+def finished(value: Any, kind: Kind) -> Any:
+    """A value that msgspec has made of this annotation, with defaults of its own."""
+    if kind.lacks_defaults:
+        put_defaults(value)
+    return renewed(value) if kind.shares_defaults else value
 
 
 def put_defaults(value: Any) -> None:
@@ -250,6 +261,7 @@ class _Translator:
         self._strict = strict
         self.checked = False
         self.lacks_defaults = False
+        self.shares_defaults = False
         self.modelled = False
         self.hidden: list[str] = []
         self._aliases: list[Any] = []
@@ -328,6 +340,7 @@ class _Translator:
             for field in fields_of(annotation) or ():
                 self._look_into(field.type)
                 self.lacks_defaults |= field.default is not MISSING
+                self.shares_defaults |= can_change(field.default)
             self.hidden += hidden_fields(annotation)
         return annotation
 
