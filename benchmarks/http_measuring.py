@@ -27,6 +27,7 @@ from http_workloads import (
     HeldMemory,
     HttpCalls,
     HttpStage,
+    Place,
     headers,
     http_plan,
 )
@@ -155,14 +156,14 @@ def die_with_parent() -> None:
 
 
 @contextmanager
-def serving(contender: Contender, answer: Answer) -> Iterator[Serving]:
+def serving(contender: Contender, answer: Answer, place: Place) -> Iterator[Serving]:
     """Start a contender's server, wait until it listens, and stop it in the end.
 
     Raises:
         CannotMeasure: It does not start, or something failed while it was up; with its last words.
     """
     port = free_port()
-    command = [contender.python, str(contender.script), str(port), answer]
+    command = [contender.python, str(contender.script), str(port), answer, place]
     with tempfile.TemporaryFile("w+", errors="replace") as complaints:
         process = subprocess.Popen(
             command,
@@ -292,7 +293,9 @@ class HttpTurns:
     def start(self, contender: Contender) -> Measured:
         """Start a contender's server."""
         try:
-            server = self._open.enter_context(serving(contender, self._stage.answer))
+            server = self._open.enter_context(
+                serving(contender, self._stage.answer, self._stage.place)
+            )
         except CannotMeasure as why:
             return Measured({}, str(why))
         self._servers[contender.name] = server

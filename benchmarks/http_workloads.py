@@ -6,10 +6,12 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from workloads import MAX_CALLS, Workload, compact, request, text_content
+from workloads import MAX_CALLS, Calls, Workload, adding, compact, request
 
 Answer = Literal["json", "sse"]
 Revision = Literal["2026-07-28", "2025-11-25"]
+# How the application of a contender is served: by itself, or mounted in one of Starlette.
+Place = Literal["alone", "mounted"]
 
 PATH = "/mcp"
 ACCEPT = "application/json, text/event-stream"
@@ -20,17 +22,27 @@ TURNS = 4
 SLOW_CALLS = 1000
 SLOW_SECONDS = 60.0  # a bound that is not meant to be reached
 
+ADD = adding("add", "two numbers")
+ADD_SYNC = adding("add-sync", "two numbers, on a thread", tool="add_sync")
+ADD_WITH_PROGRESS = adding("add-progress", "two numbers, with events", tool="add_with_progress")
+ADD_SLOWLY = adding("add-slowly", "two numbers, later", tool="add_slowly")
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HttpCalls(Workload):
     """A row that is measured by calling one tool again and again on connections that stay open."""
 
-    tool: str = "add"
+    call: Calls = ADD  # which tool, with which arguments, and the result that must come
     revision: Revision
     answer: Answer = "json"
     connections: int
     sessions: int = 1  # of a revision that has them; calls take turns
     max_calls: int = MAX_CALLS
+
+    @property
+    def tool(self) -> str:
+        name: str = self.call.params["name"]
+        return name
 
     @property
     def one_core(self) -> bool:
@@ -63,6 +75,8 @@ class HttpStage:
     name: str
     workloads: tuple[Workload, ...]
     answer: Answer = "json"  # for libraries that must be told
+    place: Place = "alone"
+    without: frozenset[str] = frozenset()  # contenders for which the stage has no meaning
     slow_for: frozenset[str] = frozenset()  # contenders that a quick run spares the stage
     rounds: int = sys.maxsize  # no more than that, where more would say the same
     turns: int = TURNS
@@ -82,7 +96,7 @@ def headers(revision: Revision, method: str, *, tool: str | None = None) -> dict
 
 def body(calls: HttpCalls) -> str:
     """The request, with a mark for its id; for events it asks to be told of progress."""
-    params: dict[str, Any] = {"name": calls.tool, "arguments": {"a": 40123, "b": 2877}}
+    params: dict[str, Any] = dict(calls.call.params)
     if calls.answer == "sse":
         params["_meta"] = {"progressToken": "p"}
     return request("tools/call", params, handshake=calls.has_sessions)
@@ -104,7 +118,7 @@ def http_plan(
         ["cores", "one" if calls.one_core else "all"],
         ["bounds", calls.max_calls, seconds, deadline],
         ["answer", calls.answer],
-        ["expected", text_content("43000")],
+        ["expected", calls.call.expected],
         ["request", body(calls)],
     ]
     named = headers(calls.revision, "tools/call", tool=calls.tool)
@@ -113,14 +127,20 @@ def http_plan(
     return "".join("\t".join(map(str, line)) + "\n" for line in lines)
 
 
+def at_a_time(connections: int) -> str:
+    return "one by one" if connections == 1 else f"{connections} in flight"
+
+
+def suffix(connections: int) -> str:
+    return "" if connections == 1 else f"-{connections}"
+
+
 def calling(answer: Answer, revision: Revision, *, connections: int) -> HttpCalls:
     """The row of one answer, one revision and one number of calls at a time."""
-    at_a_time = "one by one" if connections == 1 else f"{connections} in flight"
-    suffix = "" if connections == 1 else f"-{connections}"
     return HttpCalls(
-        f"http-{answer}-{revision[:4]}{suffix}",
-        f"{answer.upper()}, {at_a_time}, {revision}",
-        tool="add" if answer == "json" else "add_with_progress",
+        f"http-{answer}-{revision[:4]}{suffix(connections)}",
+        f"{answer.upper()}, {at_a_time(connections)}, {revision}",
+        call=ADD if answer == "json" else ADD_WITH_PROGRESS,
         revision=revision,
         answer=answer,
         connections=connections,
@@ -146,11 +166,41 @@ def spread(count: int, sessions: str) -> HttpCalls:
     )
 
 
+def on_thread(connections: int) -> tuple[HttpCalls, HttpCalls]:
+    """A plain function, and a coroutine beside it that does the same: the difference is what the
+    thread costs."""
+    how = at_a_time(connections)
+    return (
+        HttpCalls(
+            f"http-sync{suffix(connections)}",
+            f"sync tool, {how}",
+            call=ADD_SYNC,
+            revision="2026-07-28",
+            connections=connections,
+        ),
+        HttpCalls(
+            f"http-async{suffix(connections)}",
+            f"the same as a coroutine, {how}",
+            revision="2026-07-28",
+            connections=connections,
+        ),
+    )
+
+
+def mounted(revision: Revision, *, connections: int) -> HttpCalls:
+    return HttpCalls(
+        f"http-mounted-{revision[:4]}{suffix(connections)}",
+        f"in Starlette, {at_a_time(connections)}, {revision}",
+        revision=revision,
+        connections=connections,
+    )
+
+
 SLOW = BurstOfCalls(
     "http-slow",
     "1,000 tools of 0.1 s at once",
     "s",
-    tool="add_slowly",
+    call=ADD_SLOWLY,
     revision="2026-07-28",
     connections=SLOW_CALLS,
     max_calls=SLOW_CALLS,
@@ -165,6 +215,19 @@ STREAM_MEMORY = HeldMemory(
 HTTP_STAGES = (
     HttpStage(name="JSON over HTTP", workloads=all_calls("json")),
     HttpStage(name="SSE over HTTP", answer="sse", workloads=all_calls("sse")),
+    HttpStage(name="sync tools over HTTP", workloads=(*on_thread(1), *on_thread(32))),
+    HttpStage(
+        name="mounted in Starlette",
+        place="mounted",
+        # Where everything is an app, ours is `toolhaft-asgi`; and granian runs no Starlette here.
+        without=frozenset({"toolhaft", "limit-granian"}),
+        workloads=(
+            mounted("2026-07-28", connections=1),
+            mounted("2026-07-28", connections=32),
+            mounted("2025-11-25", connections=1),
+            mounted("2025-11-25", connections=32),
+        ),
+    ),
     HttpStage(
         name="slow tools over HTTP",
         workloads=(SLOW,),

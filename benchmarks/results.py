@@ -94,21 +94,21 @@ def quotient(dividend: float | None, divisor: float | None) -> float | None:
 Reading = Callable[[Results], float | None]
 
 
-def rate_to_mcp(name: str) -> Reading:
-    return lambda results: results.times_better(WORKLOAD_OF[name], "toolhaft", "mcp")
+def rate_to_mcp(name: str, ours: str = "toolhaft") -> Reading:
+    return lambda results: results.times_better(WORKLOAD_OF[name], ours, "mcp")
 
 
-def calls_per_cpu(name: str) -> Reading:
+def calls_per_cpu(name: str, ours: str = "toolhaft") -> Reading:
     """Of mcp's CPU time per call, how many calls of ours can be made."""
-    return lambda results: results.cpu_ratio(WORKLOAD_OF[name], "mcp", "toolhaft")
+    return lambda results: results.cpu_ratio(WORKLOAD_OF[name], "mcp", ours)
 
 
 def share_of_mcp(name: str) -> Reading:
     return lambda results: quotient(1.0, rate_to_mcp(name)(results))
 
 
-def cpu_to_limit(name: str) -> Reading:
-    return lambda results: results.cpu_ratio(WORKLOAD_OF[name], "toolhaft", "limit")
+def cpu_to_limit(name: str, ours: str = "toolhaft") -> Reading:
+    return lambda results: results.cpu_ratio(WORKLOAD_OF[name], ours, "limit")
 
 
 def figure(name: str) -> Reading:
@@ -180,11 +180,34 @@ def beside_others(claim: str, name: str, *, times_mcp: float) -> tuple[Target, .
     )
 
 
+def on_a_thread(claim: str, sync: str, coroutine: str) -> tuple[Target, ...]:
+    """A plain function over HTTP, beside mcp and beside a coroutine that does the same."""
+    return (
+        Target(f"{claim}: rate", "times mcp", rate_to_mcp(sync), at_least=12),
+        Target(f"{claim}: calls per CPU", "times mcp", calls_per_cpu(sync), at_least=12),
+        Target(f"{claim}: CPU", "times a coroutine", cpu_growth(coroutine, sync), at_most=2.5),
+    )
+
+
+def in_a_host(claim: str, name: str) -> tuple[Target, ...]:
+    """A call in an application of Starlette, which holds mcp and the bare app as well."""
+    ours = "toolhaft-asgi"
+    return (
+        Target(f"{claim}: rate", "times mcp", rate_to_mcp(name, ours), at_least=8),
+        Target(f"{claim}: calls per CPU", "times mcp", calls_per_cpu(name, ours), at_least=8),
+        Target(f"{claim}: CPU", "times limit", cpu_to_limit(name, ours), at_most=1.3),
+    )
+
+
 HTTP_TARGETS = (
     *beside_others("JSON, 32 in flight, 2026-07-28", "http-json-2026-32", times_mcp=8),
     *beside_others("JSON, 32 in flight, 2025-11-25", "http-json-2025-32", times_mcp=8),
     *beside_others("SSE, 32 in flight, 2026-07-28", "http-sse-2026-32", times_mcp=15),
     *beside_others("SSE, 32 in flight, 2025-11-25", "http-sse-2025-32", times_mcp=15),
+    *on_a_thread("sync tool, one by one", "http-sync", "http-async"),
+    *on_a_thread("sync tool, 32 in flight", "http-sync-32", "http-async-32"),
+    *in_a_host("in Starlette, 32 in flight, 2026-07-28", "http-mounted-2026-32"),
+    *in_a_host("in Starlette, 32 in flight, 2025-11-25", "http-mounted-2025-32"),
     Target("1,000 tools of 0.1 s at once", "s", figure("http-slow"), at_most=0.5),
     Target(
         "CPU per call with 1,000 sessions",

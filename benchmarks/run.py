@@ -141,7 +141,9 @@ class HttpRun(Run):
     ) -> None:
         able = []
         for contender in self.contenders:
-            spared = contender.name in stage.slow_for and not self.effort.everything
+            spared = contender.name in stage.without or (
+                contender.name in stage.slow_for and not self.effort.everything
+            )
             key = (stage.name, contender.name)
             if not spared and self._attempt(key, partial(turns.start, contender)):
                 able.append(contender)

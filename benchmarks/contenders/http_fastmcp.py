@@ -22,4 +22,5 @@ async def add_slowly(a: int, b: int) -> int:
 
 
 if __name__ == "__main__":
-    serve(server.http_app(path="/mcp", json_response=wants_json()))
+    app = server.http_app(path="/mcp", json_response=wants_json())
+    serve(app, lifespan=app.lifespan)

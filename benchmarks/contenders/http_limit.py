@@ -40,13 +40,18 @@ async def add(arguments: Sum) -> int:
     return arguments.a + arguments.b
 
 
+async def add_sync(arguments: Sum) -> int:
+    """Add two numbers; on no thread, since there is nothing to wait for."""
+    return arguments.a + arguments.b
+
+
 async def add_slowly(arguments: Sum) -> int:
     """Add two numbers after a tenth of a second."""
     await asyncio.sleep(0.1)
     return arguments.a + arguments.b
 
 
-TOOLS = {"add": add, "add_with_progress": add, "add_slowly": add_slowly}
+TOOLS = {"add": add, "add_sync": add_sync, "add_with_progress": add, "add_slowly": add_slowly}
 
 decode_sum = msgspec.json.Decoder(Sum).decode
 decode_meta = msgspec.json.Decoder(Meta).decode

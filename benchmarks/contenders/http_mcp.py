@@ -22,4 +22,5 @@ async def add_slowly(a: int, b: int) -> int:
 
 
 if __name__ == "__main__":
-    serve(server.streamable_http_app(json_response=wants_json()))
+    app = server.streamable_http_app(json_response=wants_json())
+    serve(app, lifespan=app.router.lifespan_context)

@@ -4,6 +4,8 @@ import sys
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 
 def port() -> int:
@@ -16,8 +18,19 @@ def wants_json() -> bool:
     return sys.argv[2] == "json"
 
 
-def serve(app: Any) -> None:
-    """Serve an ASGI app until the process is killed."""
+def is_mounted() -> bool:
+    """Whether the app should be one of several in another one."""
+    return sys.argv[3] == "mounted"
+
+
+def serve(app: Any, lifespan: Any = None) -> None:
+    """Serve an ASGI app until the process is killed.
+
+    Args:
+        lifespan: what a host has to enter that holds the app; Starlette does not by itself.
+    """
+    if is_mounted():  # at the root, so that the path of the app stays what it is
+        app = Starlette(routes=[Mount("/", app)], lifespan=lifespan)
     config = uvicorn.Config(
         app,
         host="127.0.0.1",

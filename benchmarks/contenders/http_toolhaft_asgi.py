@@ -4,4 +4,5 @@ from http_serving import serve
 from http_toolhaft import server
 
 if __name__ == "__main__":
-    serve(server.asgi(path="/mcp", sessions="auto"))
+    app = server.asgi(path="/mcp", sessions="auto")
+    serve(app, lifespan=app.lifespan)
