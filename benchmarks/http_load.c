@@ -13,6 +13,7 @@
  *     session      ID                    as Mcp-Session-Id; several take turns
  *     answer       json | sse            how the server must answer
  *     expected     BYTES                 what each result must contain
+ *     or           BYTES                 the same, as JSON of nothing but ASCII has it
  *     request      BODY
  *
  * The request is sent again and again until MAX_CALLS or SECONDS are reached, after a fifth of that
@@ -70,6 +71,7 @@ static struct {
     long session_count;
     bool wants_stream;
     struct bytes expected;
+    struct bytes in_ascii; /* the other spelling, if there is one */
     char *body;
 } plan = {.connections = 1, .deadline = 60};
 
@@ -151,6 +153,8 @@ static void read_line(char *rest) {
         plan.wants_stream = strcmp(field(&rest), "sse") == 0;
     else if (strcmp(word, "expected") == 0)
         plan.expected = copy_of(rest, strlen(rest));
+    else if (strcmp(word, "or") == 0)
+        plan.in_ascii = copy_of(rest, strlen(rest));
     else if (strcmp(word, "request") == 0)
         plan.body = strdup(field(&rest));
     else
@@ -345,6 +349,12 @@ static struct bytes data_of_line(struct bytes text, size_t at, size_t *next) {
     return (struct bytes){.data = line + start, .size = size - start};
 }
 
+/* The bytes that a result must contain, in the spelling that this one has. */
+static struct bytes spelling_in(struct bytes text) {
+    bool is_ascii = plan.in_ascii.size > 0 && contains(text, plan.in_ascii.data, plan.in_ascii.size);
+    return is_ascii ? plan.in_ascii : plan.expected;
+}
+
 /* Check that notifications and then the result came. Returns where the result's id is. */
 static size_t check_events(struct bytes text) {
     long notifications = 0;
@@ -360,7 +370,7 @@ static size_t check_events(struct bytes text) {
             notifications++;
         else
             id_at = (size_t)(message.data - text.data) +
-                    check_result(NAME, message, plan.expected);
+                    check_result(NAME, message, spelling_in(message));
     }
     if (id_at == 0 || notifications == 0)
         fail("the events lack a %s", id_at == 0 ? "result" : "notification");
@@ -369,7 +379,7 @@ static size_t check_events(struct bytes text) {
 
 static void check_answer(struct bytes text) {
     answer.id_at = plan.wants_stream ? check_events(text)
-                                     : check_result(NAME, text, plan.expected);
+                                     : check_result(NAME, text, spelling_in(text));
     answer.text.size = 0;
     append(&answer.text, text.data, text.size);
 }

@@ -22,12 +22,10 @@ from http_workloads import (
     INITIALIZED,
     PATH,
     SLOW_SECONDS,
-    Answer,
     BurstOfCalls,
     HeldMemory,
     HttpCalls,
     HttpStage,
-    Place,
     headers,
     http_plan,
 )
@@ -156,21 +154,21 @@ def die_with_parent() -> None:
 
 
 @contextmanager
-def serving(contender: Contender, answer: Answer, place: Place) -> Iterator[Serving]:
+def serving(contender: Contender, stage: HttpStage) -> Iterator[Serving]:
     """Start a contender's server, wait until it listens, and stop it in the end.
 
     Raises:
         CannotMeasure: It does not start, or something failed while it was up; with its last words.
     """
     port = free_port()
-    command = [contender.python, str(contender.script), str(port), answer, place]
+    command = [contender.python, str(contender.script), str(port), stage.answer, stage.place]
     with tempfile.TemporaryFile("w+", errors="replace") as complaints:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=complaints,
             stderr=complaints,
-            env=environment(),
+            env=environment(models=stage.models),
             preexec_fn=die_with_parent,
         )
         server = Serving(process, port)
@@ -293,9 +291,7 @@ class HttpTurns:
     def start(self, contender: Contender) -> Measured:
         """Start a contender's server."""
         try:
-            server = self._open.enter_context(
-                serving(contender, self._stage.answer, self._stage.place)
-            )
+            server = self._open.enter_context(serving(contender, self._stage))
         except CannotMeasure as why:
             return Measured({}, str(why))
         self._servers[contender.name] = server

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from workloads import MAX_CALLS, Calls, Workload, adding, compact, request
+from messages import GERMAN_AND_CHINESE, SOURCE_CODE
+from workloads import MAX_CALLS, Calls, Workload, adding, compact, echoing, request, searching
 
 Answer = Literal["json", "sse"]
 Revision = Literal["2026-07-28", "2025-11-25"]
@@ -76,6 +78,7 @@ class HttpStage:
     workloads: tuple[Workload, ...]
     answer: Answer = "json"  # for libraries that must be told
     place: Place = "alone"
+    models: bool = False  # is there a tool that takes pydantic models as well?
     without: frozenset[str] = frozenset()  # contenders for which the stage has no meaning
     slow_for: frozenset[str] = frozenset()  # contenders that a quick run spares the stage
     rounds: int = sys.maxsize  # no more than that, where more would say the same
@@ -102,6 +105,12 @@ def body(calls: HttpCalls) -> str:
     return request("tools/call", params, handshake=calls.has_sessions)
 
 
+def in_ascii(text: str) -> str:
+    """JSON in the other spelling that is allowed: all but ASCII escaped, as `mcp` answers."""
+    units = struct.unpack(f"<{len(text.encode('utf-16-le')) // 2}H", text.encode("utf-16-le"))
+    return "".join(chr(unit) if unit < 128 else f"\\u{unit:04x}" for unit in units)
+
+
 def http_plan(
     calls: HttpCalls,
     *,
@@ -119,6 +128,7 @@ def http_plan(
         ["bounds", calls.max_calls, seconds, deadline],
         ["answer", calls.answer],
         ["expected", calls.call.expected],
+        ["or", in_ascii(calls.call.expected)],
         ["request", body(calls)],
     ]
     named = headers(calls.revision, "tools/call", tool=calls.tool)
@@ -196,6 +206,25 @@ def mounted(revision: Revision, *, connections: int) -> HttpCalls:
     )
 
 
+def over_http(call: Calls) -> HttpCalls:
+    """A call that is measured over stdio as well."""
+    return HttpCalls(
+        f"http-{call.name}",
+        f"{call.title}, 32 in flight",
+        call=call,
+        revision="2026-07-28",
+        connections=32,
+    )
+
+
+MESSAGES = (
+    echoing("code", "echo of 2 KB of source code", text=SOURCE_CODE),
+    echoing("letters", "echo of 2 KB of German and Chinese", text=GERMAN_AND_CHINESE),
+    searching("structs", "50 items, as structs", tool="search_structs", count=50),
+    searching("dataclasses", "50 items, as dataclasses", tool="search_dataclasses", count=50),
+    searching("models", "50 items, as pydantic models", tool="search_models", count=50),
+)
+
 SLOW = BurstOfCalls(
     "http-slow",
     "1,000 tools of 0.1 s at once",
@@ -215,6 +244,7 @@ STREAM_MEMORY = HeldMemory(
 HTTP_STAGES = (
     HttpStage(name="JSON over HTTP", workloads=all_calls("json")),
     HttpStage(name="SSE over HTTP", answer="sse", workloads=all_calls("sse")),
+    HttpStage(name="messages over HTTP", models=True, workloads=tuple(map(over_http, MESSAGES))),
     HttpStage(name="sync tools over HTTP", workloads=(*on_thread(1), *on_thread(32))),
     HttpStage(
         name="mounted in Starlette",

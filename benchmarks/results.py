@@ -199,11 +199,24 @@ def in_a_host(claim: str, name: str) -> tuple[Target, ...]:
     )
 
 
+def text_target(claim: str, name: str) -> tuple[Target, ...]:
+    return (
+        Target(f"{claim}: rate", "times mcp", rate_to_mcp(name), at_least=8),
+        Target(f"{claim}: CPU", "times limit", cpu_to_limit(name), at_most=2.5),
+    )
+
+
 HTTP_TARGETS = (
     *beside_others("JSON, 32 in flight, 2026-07-28", "http-json-2026-32", times_mcp=8),
     *beside_others("JSON, 32 in flight, 2025-11-25", "http-json-2025-32", times_mcp=8),
     *beside_others("SSE, 32 in flight, 2026-07-28", "http-sse-2026-32", times_mcp=15),
     *beside_others("SSE, 32 in flight, 2025-11-25", "http-sse-2025-32", times_mcp=15),
+    *text_target("2 KB of source code", "http-code"),
+    *text_target("2 KB of German and Chinese", "http-letters"),
+    *(
+        Target(f"50 items, as {kind}: rate", "times mcp", rate_to_mcp(f"http-{kind}"), at_least=8)
+        for kind in ("structs", "dataclasses", "models")
+    ),
     *on_a_thread("sync tool, one by one", "http-sync", "http-async"),
     *on_a_thread("sync tool, 32 in flight", "http-sync-32", "http-async-32"),
     *in_a_host("in Starlette, 32 in flight, 2026-07-28", "http-mounted-2026-32"),

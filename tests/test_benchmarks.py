@@ -1,5 +1,6 @@
 """What the benchmark says of a run: its picture, its page, what is installed."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     before = set(sys.modules)
     names = ("chart", "footprint", "homes", "measuring", "report", "results", "workloads")
+    names += ("http_workloads",)
     yield SimpleNamespace(**{name: __import__(name) for name in names})
     for name in set(sys.modules) - before:
         if str(BENCHMARKS) in str(getattr(sys.modules[name], "__file__", "")):
@@ -114,3 +116,23 @@ print([name for name in ("pytest", "typing_extensions", "mcp") if util.find_spec
     file, others = said.splitlines()
     assert Path(file).resolve() == (BENCHMARKS.parent / "src/toolhaft/__init__.py").resolve()
     assert others == "[]"
+
+
+def test_every_target_over_http_is_read_from_rows_that_are_measured(bench: SimpleNamespace) -> None:
+    results = bench.results.Results(bench.results.HTTP, ["toolhaft", "toolhaft-asgi", "mcp"])
+    results.contenders.append("limit")
+    for stage in bench.http_workloads.HTTP_STAGES:
+        for row in stage.workloads:
+            for name in set(results.contenders) - stage.without:
+                results.add(name, {row: [bench.measuring.Sample(1.0, beside=1.0)]})
+
+    missing = [target.claim for target in results.part.targets if target.reading(results) is None]
+    assert missing == []
+
+
+def test_the_load_over_http_also_knows_a_result_that_is_escaped(bench: SimpleNamespace) -> None:
+    text = "Grüße, 世界, 😀"
+
+    escaped = bench.http_workloads.in_ascii(json.dumps(text, ensure_ascii=False))
+
+    assert escaped == json.dumps(text)

@@ -14,6 +14,7 @@ from http_serving import serve
 from limit_server import (
     ENCODED_RESULTS,
     ENCODED_STAMP,
+    TOOLS,
     CallParams,
     Envelope,
     Sum,
@@ -31,18 +32,12 @@ JSON_HEADERS = [(b"content-type", b"application/json")]
 SSE_HEADERS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
 
 
+# What comes before the result is written by the app.
+SAME_AS = {"add_with_progress": "add"}
+
+
 class Meta(Struct, gc=False):
     progress_token: int | str = msgspec.field(name="progressToken")
-
-
-async def add(arguments: Sum) -> int:
-    """Add two numbers."""
-    return arguments.a + arguments.b
-
-
-async def add_sync(arguments: Sum) -> int:
-    """Add two numbers; on no thread, since there is nothing to wait for."""
-    return arguments.a + arguments.b
 
 
 async def add_slowly(arguments: Sum) -> int:
@@ -51,9 +46,7 @@ async def add_slowly(arguments: Sum) -> int:
     return arguments.a + arguments.b
 
 
-TOOLS = {"add": add, "add_sync": add_sync, "add_with_progress": add, "add_slowly": add_slowly}
-
-decode_sum = msgspec.json.Decoder(Sum).decode
+decode_sum = TOOLS["add"].decode
 decode_meta = msgspec.json.Decoder(Meta).decode
 
 sessions: set[bytes] = set()
@@ -110,9 +103,14 @@ async def answer_call(message: Envelope, send: Send, *, stateless: bool) -> None
 
 async def called(message: Envelope, call: CallParams, *, stateless: bool) -> bytes:
     """Call the tool and encode the reply; those of 2026-07-28 have a stamp."""
-    encoded = encode(await TOOLS[call.name](decode_sum(call.arguments)))
-    result = b'{"content":[{"type":"text","text":"%b"}],"structuredContent":{"result":%b}%b}' % (
-        encoded,
+    if call.name == "add_slowly":
+        value: Any = await add_slowly(decode_sum(call.arguments))
+    else:
+        tool = TOOLS[SAME_AS.get(call.name, call.name)]
+        value = tool.call(tool.decode(call.arguments))
+    encoded = encode(value)
+    result = b'{"content":[{"type":"text","text":%b}],"structuredContent":{"result":%b}%b}' % (
+        encoded if type(value) is str else b'"%b"' % encoded,
         encoded,
         ENCODED_STAMP if stateless else b"",
     )
