@@ -115,24 +115,33 @@ class PromptError(McpError):
     code = -32603
 
 
+# The codes of JSON-RPC that an answer to a request for a resource can have.
+_MEANT = frozenset(
+    {InvalidRequest.code, MethodNotFound.code, InvalidParams.code, InternalError.code}
+)
+
+
 class ResourceError(McpError):
     """A resource that cannot be read, with a code and words for the client.
 
+    The code is one of your own, or one that the protocol uses. A client whose revision does not
+    let servers send it gets another one with the same words.
+
     Raises:
         TypeError: the code is no number.
-        ValueError: the code is one that JSON-RPC keeps for itself.
+        ValueError: the code has no meaning in any revision, and must not be used.
     """
 
     def __init__(self, code: int, message: str, *, data: Any = UNSET) -> None:
-        if not isinstance(code, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(code, int) or isinstance(code, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(
                 "ResourceError takes a code and then the words, as in "
                 f"ResourceError(2001, 'the disk is full'); {code!r} is no code"
             )
-        if -32700 <= code <= -32600 and code != InternalError.code:
+        if -32768 <= code <= -32100 and code not in _MEANT:
             raise ValueError(
-                f"ResourceError({code}): JSON-RPC itself uses -32700 to -32600; take another "
-                "code, outside of -32768 to -32000, such as 2001"
+                f"ResourceError({code}): JSON-RPC keeps this code for itself; take one of the "
+                "protocol, such as -32602, or one outside of -32768 to -32000, such as 2001"
             )
         super().__init__(message, code=code, data=data)
 

@@ -99,6 +99,10 @@ class Revision(Struct, frozen=True, kw_only=True):
     # May `structuredContent`, and the root of an `outputSchema`, be other than an object?
     any_structure: bool = True
     not_found_code: int = -32602
+    # Are the codes from -32099 to -32000 the server's own, as JSON-RPC has it?
+    servers_have_codes: bool = False
+    # The code for a page that the user has to visit before the request is sent again.
+    url_required_code: int | None = None
     # What a client may declare that it can be asked for.
     askable: frozenset[str] = frozenset(
         {"roots", "sampling", "sampling.tools", "elicitation.form", "elicitation.url"}
@@ -220,6 +224,8 @@ REVISIONS: Mapping[str, Revision] = {
             polling=True,
             any_structure=False,
             not_found_code=-32002,
+            servers_have_codes=True,
+            url_required_code=-32042,
             forms=Forms(pattern=True),
         ),
         Revision(
@@ -229,6 +235,7 @@ REVISIONS: Mapping[str, Revision] = {
             handshake=True,
             any_structure=False,
             not_found_code=-32002,
+            servers_have_codes=True,
             askable=_FIRST_ASKABLE | {"elicitation.form"},
             forms=Forms(defaults=False, titled=False, several=False),
         ),
@@ -242,6 +249,7 @@ REVISIONS: Mapping[str, Revision] = {
             structure=False,
             any_structure=False,
             not_found_code=-32002,
+            servers_have_codes=True,
             askable=_FIRST_ASKABLE,
         ),
         Revision(
@@ -253,6 +261,7 @@ REVISIONS: Mapping[str, Revision] = {
             structure=False,
             any_structure=False,
             not_found_code=-32002,
+            servers_have_codes=True,
             askable=_FIRST_ASKABLE,
         ),
     )

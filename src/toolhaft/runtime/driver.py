@@ -28,6 +28,7 @@ from ..errors import (
     shown,
 )
 from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Result
+from ..protocol.codes import sendable
 from ..protocol.peer import completed, failed
 from ..protocol.ports import Store
 from . import descriptors
@@ -287,9 +288,17 @@ class Driver:
         """What the client may know of an error."""
         if isinstance(error, ToolError):  # of a resource or a prompt: words for the client
             return InternalError(error.message)
-        return (
-            error if isinstance(error, McpError) else InternalError(self._mask(told(call), error))
-        )
+        if not isinstance(error, McpError):
+            return InternalError(self._mask(told(call), error))
+        revision = call.caller.revision
+        sent = sendable(error, revision)
+        if sent.code != error.code:
+            log.warning(
+                "%s: a server may not send the code %r to a client of %s, which gets %d instead; "
+                "use a code outside of -32768 to -32000",
+                told(call), error.code, revision.date, sent.code,
+            )  # fmt: skip
+        return sent
 
     def _end(
         self,

@@ -1,0 +1,78 @@
+"""Which error codes a client may be sent, by its revision.
+
+A code outside of -32768 to -32000 is the author's own. Inside, JSON-RPC and MCP have given meanings
+to some codes and keep the others; which ones a server may use is a fact of the revision.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeGuard, cast
+
+from msgspec import UNSET
+
+from ..errors import (
+    HeaderMismatch,
+    InternalError,
+    InvalidParams,
+    McpError,
+    MissingCapability,
+    UnsupportedVersion,
+)
+from .revisions import Revision
+
+_JSON_RPC: Final = frozenset({-32700, -32600, -32601, -32602, -32603})
+_RESERVED: Final = range(-32768, -32000 + 1)
+# Those that JSON-RPC leaves to servers, and that MCP divides since 2026.
+_SERVERS: Final = range(-32099, -32000 + 1)
+# Resources that do not exist, up to 2025.
+_NOT_FOUND: Final = -32002
+# Errors of MCP whose data has a shape of its own, which only these classes are sure to have.
+_OURS: Final = (HeaderMismatch, MissingCapability, UnsupportedVersion)
+# Every JSON parser reads integers up to this one.
+_LARGEST: Final = 2**53 - 1
+
+
+def sendable(error: McpError, revision: Revision) -> McpError:
+    """The error as a client of this revision may be sent it: the same one, or one with the same
+    words and another code."""
+    code: Any = getattr(error, "code", None)
+    if type(code) is int and code in _JSON_RPC and hasattr(error, "message"):
+        return error
+    message: str = getattr(error, "message", None) or str(error)
+    data: Any = getattr(error, "data", UNSET)
+    if isinstance(code, int) and not isinstance(code, bool) and abs(code) <= _LARGEST:
+        code = int(code)
+        if _may_be_sent(code, error, data, revision):
+            return error if hasattr(error, "message") else McpError(message, code=code, data=data)
+    is_not_found = code == _NOT_FOUND
+    return McpError(
+        message, code=InvalidParams.code if is_not_found else InternalError.code, data=data
+    )
+
+
+def _may_be_sent(code: int, error: McpError, data: Any, revision: Revision) -> bool:
+    if code not in _RESERVED or code in _JSON_RPC or isinstance(error, _OURS):
+        return True
+    if code == revision.url_required_code:
+        return _has_pages(data)
+    return revision.servers_have_codes and code in _SERVERS
+
+
+def _has_pages(data: Any) -> bool:
+    """Does the error name the pages that the user has to visit? "The error MUST include a list of
+    elicitations", all of them in URL mode."""
+    found: Any = data.get("elicitations") if _is_object(data) else None
+    pages: list[Any] = cast(Any, found) if isinstance(found, list) else []
+    return bool(pages) and all(map(_is_page, pages))
+
+
+def _is_page(page: Any) -> bool:
+    members = ("message", "url", "elicitationId")
+    return (
+        _is_object(page)
+        and page.get("mode") == "url"
+        and all(isinstance(page.get(member), str) for member in members)
+    )
+
+
+def _is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping)
