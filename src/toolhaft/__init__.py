@@ -78,7 +78,10 @@ _HOMES = {
         "SampleTool",
         "ToolAnswer",
     ),
-    ".features.completer": ("Complete",),
+    ".features.completer": (
+        "Complete",
+        "Completion",
+    ),
     ".features.content": (
         "Audio",
         "Contents",

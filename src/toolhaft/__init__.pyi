@@ -27,7 +27,7 @@ from .features.asking import (
     SampleTool,
     ToolAnswer,
 )
-from .features.completer import Complete
+from .features.completer import Complete, Completion
 from .features.content import Audio, Contents, Embedded, File, Image, Link, Result, Text
 from .features.context import Client, Context
 from .features.depends import Depends, Header
@@ -58,6 +58,7 @@ __all__ = [
     "Cancelled",
     "Client",
     "Complete",
+    "Completion",
     "Contents",
     "Context",
     "Declined",

@@ -5,7 +5,39 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-Suggestions: TypeAlias = Iterable[str]
+from msgspec import Struct
+
+
+class Completion(Struct, frozen=True):
+    """Suggestions of which there are more than these: what a completer may return instead of a
+    list.
+
+    Args:
+        values: the suggestions, the best first; at most 100 are sent.
+        total: how many there are in all, if that is known.
+        has_more: are there more than these? By default as `total` says.
+
+    Raises:
+        TypeError, ValueError: this is no completion; the message says why.
+    """
+
+    values: Iterable[str]
+    total: int | None = None
+    has_more: bool | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str):
+            raise TypeError("Completion: values must be a list of str, not one str")
+        total: Any = self.total
+        if not (total is None or (isinstance(total, int) and not isinstance(total, bool))):
+            raise TypeError(f"Completion: total must be an int, not {total!r}")
+        if total is not None and total < 0:
+            raise ValueError(f"Completion: total must be at least 0, not {total}")
+        if not (self.has_more is None or isinstance(self.has_more, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Completion: has_more must be True or False, not {self.has_more!r}")
+
+
+Suggestions: TypeAlias = Iterable[str] | Completion
 Completes: TypeAlias = Callable[..., Suggestions] | Callable[..., Awaitable[Suggestions]]
 
 
@@ -13,7 +45,8 @@ class Complete:
     """Suggests values for a parameter: `Annotated[str, Complete(fn)]`.
 
     The function gets what was typed so far and, if it takes a second argument, a mapping of the
-    arguments that are given already. It may be a coroutine function."""
+    arguments that are given already. It returns a list of str, or a `Completion` that says how
+    many more there are. It may be a coroutine function."""
 
     __slots__ = ("_wants_given", "function", "is_async")
 

@@ -7,8 +7,10 @@ from msgspec import UNSET
 
 from ..errors import InvalidParams, shown
 from ..protocol.calls import Exchange, Outcome, Result
-from ..types.prompts import CompleteParams, CompleteResult, Completion, PromptReference
+from ..types.prompts import CompleteParams, CompleteResult, PromptReference
+from ..types.prompts import Completion as WireCompletion
 from .calling import called
+from .completer import Completion
 from .prompts import Prompt, Prompts
 from .registry import Registry, require
 from .resources import Resource, Resources, key_of
@@ -77,7 +79,7 @@ def _suggested(exchange: Exchange, found: Prompt | Resource) -> Outcome:
         )
     completer = completers[name]
     if completer is None:
-        return CompleteResult(completion=Completion(values=[]))
+        return CompleteResult(completion=WireCompletion(values=[]))
     context = params.context
     given = {} if context is UNSET or context is None else context.arguments
     work = completer.call(params.argument.value, given)
@@ -86,11 +88,21 @@ def _suggested(exchange: Exchange, found: Prompt | Resource) -> Outcome:
     return called(work, _result, is_async=completer.is_async)
 
 
-def _result(values: Any) -> CompleteResult:
-    if isinstance(values, str):
-        raise TypeError("a completer returns a list of str, not one str")
-    found = [str(value) for value in values]
-    completion = Completion(values=found[:_MOST], total=len(found))
-    if len(found) > _MOST:
-        completion.has_more = True
-    return CompleteResult(completion=completion)
+def _result(value: Any) -> CompleteResult:
+    if isinstance(value, str):
+        raise TypeError("a completer returns a list of str or a Completion, not one str")
+    told = value if isinstance(value, Completion) else Completion(list(value))
+    found = [str(each) for each in told.values]
+    total = told.total if told is value else len(found)
+    if total is not None and total < len(found):
+        raise ValueError(f"Completion: total is {total}, but there are {len(found)} values")
+    has_more = told.has_more
+    if len(found) > _MOST or (has_more is None and total is not None and total > len(found)):
+        has_more = True
+    return CompleteResult(
+        completion=WireCompletion(
+            values=found[:_MOST],
+            total=UNSET if total is None else total,
+            has_more=UNSET if has_more is None else has_more,
+        )
+    )
