@@ -25,6 +25,9 @@ from .parameters import Parameter
 from .registry import Registry, require
 from .signature import BadArguments, Signature
 
+# What to do about `**arguments` of a prompt.
+_NOT_LISTED = "is no argument that a client could be told of; name each argument"
+
 
 class PromptResult(Struct, frozen=True):
     """The messages of a prompt, and what they are for.
@@ -58,7 +61,7 @@ class Prompt:
             what, name=name, title=title, description=description, icons=icons, meta=meta
         )
         self.name = name
-        self.signature = Signature(function, what)
+        self.signature = Signature(function, what, rest=_NOT_LISTED)
         self.callee = ready(self.signature)
         # How it was made, for whoever makes it anew.
         self.recipe: Recipe | None = None

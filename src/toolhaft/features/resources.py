@@ -38,6 +38,8 @@ _CLIMBS = pattern(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:|\0")
 _CONTENTS = (TextContents, BlobContents)
 _CONTENTS_LIKE = (*_CONTENTS, Contents, str, bytes)
 _LONGEST_URI = 8192
+# What to do about `**params` of a function whose URI fills none.
+_NO_VARIABLES = "is filled by nothing: the URI has no variables; take it away, or put some in"
 
 
 def key_of(uri: str) -> str:
@@ -112,7 +114,11 @@ class Resource:
         self.mime_type = mime_type
         self.cache = Cache.of(cache, what)
         self.raw = raw
-        self.signature = Signature(function, what)
+        # A brace that is closed and never opened is a mistake, which a template tells.
+        self.template = Template(uri) if "{" in uri or "}" in uri else None
+        self.signature = Signature(
+            function, what, rest=_NO_VARIABLES if self.template is None else None
+        )
         self.callee = ready(self.signature)
         # How it was made, for whoever makes it anew.
         self.recipe: Recipe | None = None
@@ -124,13 +130,12 @@ class Resource:
         # The way of a call that has to go through another server.
         self.route: Route | None = None
         self.subject = Subject(uri)
-        # A brace that is closed and never opened is a mistake, which a template tells.
-        self.template = Template(uri) if "{" in uri or "}" in uri else None
         # All of its variables, each with what completes it, if that can be done.
         self.completers: dict[str, Complete | None]
         if is_whole:
             _match_names(what, self.template, self.signature)
-            self.completers = {each.name: each.completer for each in self.signature.parameters}
+            self.completers = dict.fromkeys(self.template.variables if self.template else ())
+            self.completers |= {each.name: each.completer for each in self.signature.parameters}
         else:
             self.completers = _completers(what, self.template, complete or {})
         if description is None:
@@ -313,10 +318,11 @@ def _match_names(what: str, template: Template | None, signature: Signature) -> 
     variables = set(template.variables) if template is not None else set[str]()
     parameters = {parameter.name for parameter in signature.parameters}
     required = {parameter.name for parameter in signature.parameters if parameter.required}
-    if unknown := variables - parameters:
+    unknown = variables - parameters
+    if unknown and not signature.has_rest:
         raise TypeError(
-            f"{what}: the function has no parameter for {', '.join(sorted(unknown))}; add it, or "
-            "take the variable out of the URI"
+            f"{what}: the function has no parameter for {', '.join(sorted(unknown))}; add it, take "
+            "**params, or take the variable out of the URI"
         )
     if missing := required - variables:
         raise TypeError(
@@ -339,8 +345,9 @@ def _arguments(resource: Resource, values: dict[str, Any], uri: str) -> dict[str
     meant: dict[str, Any] | None = values
     if resource.raw and resource.template is not None:
         meant = resource.template.match(uri)  # whatever the function makes of them in the end
-    safe = [each.name for each in resource.signature.parameters if not each.unsafe]
-    _must_not_climb([(values if meant is None else meant).get(name) for name in safe], uri)
+    unsafe = {each.name for each in resource.signature.parameters if each.unsafe}
+    checked = values if meant is None else meant
+    _must_not_climb([value for name, value in checked.items() if name not in unsafe], uri)
     try:
         return resource.signature.bind_strings(values)
     except BadArguments as error:
@@ -380,7 +387,9 @@ def _are_contents(value: Any) -> bool:
 
 
 def _contents(resource: Resource, uri: str, value: Any) -> ResourceContents:
-    """The answer keeps the client's spelling of the URI."""
+    """The answer keeps the client's spelling of the URI. Nothing is an empty text, as in a tool."""
+    if value is None:
+        value = ""
     if isinstance(value, _CONTENTS):
         return value
     if isinstance(value, Contents):

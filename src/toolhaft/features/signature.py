@@ -40,6 +40,8 @@ from .signs import InputRequired
 
 Manner: TypeAlias = Literal["plain", "async", "generator", "async generator"]
 
+# Why `**arguments` are refused, and what to do, where a schema is made of the annotations.
+NO_SCHEMA = "has no schema; name each argument, take one dict, or pass input_schema="
 _NOTHING = Raw(b"{}")
 # So many are told of, at most.
 _MOST_UNKNOWN = 20
@@ -74,15 +76,18 @@ class Signature:
         explicit: Explicit | None = None,
         option: str = "input_schema",
         strict: bool = False,
+        rest: str | None = NO_SCHEMA,
     ) -> None:
+        """
+        Args:
+            explicit: the author's schema of the arguments, given by this option.
+            rest: why `**arguments` are refused where there is no such schema; None if they are not.
+        """
         self.function = function
         self.what = what
         found = parameters_of(function, what)
-        if found.rest and explicit is None:
-            raise TypeError(
-                f"{what}: **{found.names[-1]} has no schema; name each argument, take one dict, or "
-                "pass input_schema="
-            )
+        if found.rest and explicit is None and rest is not None:
+            raise TypeError(f"{what}: **{found.names[-1]} {rest}")
         self.parameters = found.given
         self.contexts = found.contexts
         self.dependencies = found.dependencies
@@ -179,7 +184,15 @@ class Signature:
         Raises:
             BadArguments: they are not what the function takes.
         """
-        return self._look_again(values)
+        if not self._rest:
+            return self._look_again(values)
+        known = {name: value for name, value in values.items() if name in self._kinds}
+        return {**values, **self._look_again(known)}
+
+    @property
+    def has_rest(self) -> bool:
+        """Does the function take `**arguments`, whatever their names?"""
+        return self._rest
 
     def _kind(self, parameter: Parameter) -> Kind:
         try:
