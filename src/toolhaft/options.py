@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 
 from .features.arguments import Arg
 from .features.resources import Cache
+from .features.tools import ErrorSetting
 from .protocol.framing import FramingName
 from .protocol.handshake import SessionMode
 from .protocol.ports import Guard, Traffic
@@ -59,6 +60,7 @@ class ToolOptions(_Options, total=False):
     input_schema: dict[str, Json] | None
     output_schema: dict[str, Json] | None
     strict: bool
+    errors: ErrorSetting | None
     cache: float
     run_on: Any
 

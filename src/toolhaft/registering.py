@@ -6,6 +6,7 @@ from typing import Any, TypeVar, Unpack, overload
 from .features.arguments import Arg
 from .features.authoring import check_options
 from .features.resources import Cache
+from .features.tools import ErrorSetting
 from .handles import Handles, PromptHandle, ResourceHandle, ToolHandle
 from .offers import Offers
 from .options import PromptOptions, ResourceOptions, ToolOptions
@@ -54,6 +55,7 @@ class Registering:
         input_schema: dict[str, Json] | None = None,
         output_schema: dict[str, Json] | None = None,
         strict: bool = False,
+        errors: ErrorSetting | None = None,
         timeout: float | None = None,
         limit: int | None = None,
         cache: float = 0,
@@ -76,6 +78,7 @@ class Registering:
                 annotations. With it, the function may take `**arguments`.
             output_schema: the same for the result.
             strict: refuse "7" for an integer, and JSON in a string.
+            errors: as in `Server`, for this tool alone: "mask" or "show".
             timeout: seconds after which the call fails.
             limit: how many calls of this tool may run at once; more of them wait in line.
             cache: for how many seconds a client may keep the description of this tool.
@@ -105,6 +108,7 @@ class Registering:
             input_schema=input_schema,
             output_schema=output_schema,
             strict=strict,
+            errors=errors,
             timeout=timeout,
             limit=limit,
             cache=cache,

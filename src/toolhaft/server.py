@@ -303,8 +303,12 @@ class Server(Registering):
         """What the server offers, which is what is registered now."""
         return self._offers.capabilities()
 
-    def mask(self, what: str, error: BaseException) -> str:
-        """What a client is told of an unexpected error; the log has the rest under the same id."""
+    def mask(self, what: str, error: BaseException, /, *, show: bool | None = None) -> str:
+        """What a client is told of an unexpected error; the log has the rest under the same id.
+
+        Args:
+            show: is the text told as well? By default as the server's setting says.
+        """
         from logging import getLogger  # noqa: PLC0415
 
         mark = os.urandom(4).hex()
@@ -315,7 +319,7 @@ class Server(Registering):
         else:
             tell(log.error, "%s failed (error %s)", what, mark, exc_info=error)
         kind = kind or type(error).__name__
-        if self._show_errors:
+        if self._show_errors if show is None else show:
             return f"{what} failed: {kind}: {text_of(error)}"
         return f"{what} failed: {kind} (error {mark})"
 

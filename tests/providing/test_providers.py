@@ -972,7 +972,7 @@ async def test_capabilities_follow_from_what_is_included() -> None:
 
     assert tools_only.tools
     assert not tools_only.prompts
-    assert not inclusion_gone.capabilities().tools
+    assert inclusion_gone.capabilities().tools, "a capability is not taken back"
 
 
 async def test_a_list_that_is_the_same_is_made_ready_once() -> None:
@@ -1102,7 +1102,7 @@ class Annotated:
 
 
 async def test_a_handler_is_held_to_what_clients_are_promised_and_to_no_more() -> None:
-    """L-26: a method that returns text promises no schema; one that returns a number does."""
+    """L-26: the annotation of a method says nothing of the handler in front of it."""
 
     class Listing(Annotated):
         def call_tool(self, name: str, arguments: Json) -> Any:
@@ -1112,6 +1112,31 @@ async def test_a_handler_is_held_to_what_clients_are_promised_and_to_no_more() -
     read = await ask(including(Annotated()), "resources/read", uri="text://it")
 
     assert [each["text"] for each in several["content"]] == ["a", "b"]
-    assert "not what it promises" in await text(including(Listing()), "number")
+    assert await text(including(Listing()), "number") == "five"
     assert "not what it promises" in await text(including(Annotated()), "text")
     assert read["contents"][0]["text"] == '{"read":"text://it"}'
+
+
+async def test_a_method_behind_a_handler_publishes_no_schema_of_its_annotation() -> None:
+    """Clients check results against a schema, and the handler may answer with anything."""
+    listed = (await ask(including(Annotated()), "tools/list"))["tools"]
+
+    assert [each for each in listed if "outputSchema" in each] == []
+
+
+async def test_a_schema_given_by_hand_holds_for_the_handler_and_the_method() -> None:
+    class Numbers:
+        @tool(output_schema=NUMBER)
+        def number(self, by: str) -> Json:
+            return {"n": 5}
+
+        def call_tool(self, name: str, arguments: Json) -> Any:
+            return {"own": NotImplemented, "good": {"n": 6}}.get(arguments["by"], "six")
+
+    server = including(Numbers())
+    [listed] = (await ask(server, "tools/list"))["tools"]
+
+    assert listed["outputSchema"] == NUMBER
+    assert (await call(server, "number", by="own"))["structuredContent"] == {"n": 5}
+    assert (await call(server, "number", by="good"))["structuredContent"] == {"n": 6}
+    assert "not what it promises" in await text(server, "number", by="bad")

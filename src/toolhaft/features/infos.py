@@ -10,7 +10,7 @@ from ..types.wire import Icon, Meta
 from .arguments import Arg
 from .completer import Completes
 from .resources import Cache
-from .tools import ToolDetails, hints
+from .tools import ErrorSetting, ToolDetails, hints
 
 
 class _Named(Struct, frozen=True):
@@ -42,6 +42,7 @@ class ToolInfo(_Named, frozen=True, kw_only=True):
     timeout: float | None = None
     limit: int | None = None
     cache: float = 0
+    errors: ErrorSetting | None = None
 
     def details(self) -> ToolDetails:
         """The same, as a registered tool has it."""
@@ -63,6 +64,7 @@ class ToolInfo(_Named, frozen=True, kw_only=True):
             input_schema=self.input_schema,
             output_schema=self.output_schema,
             cache=self.cache,
+            errors=self.errors,
         )
 
 

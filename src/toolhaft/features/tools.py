@@ -3,7 +3,8 @@
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from inspect import Parameter
+from typing import Any, Literal, NoReturn, Protocol, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -31,7 +32,15 @@ from .values import Output
 # "Tool names SHOULD be between 1 and 128 characters" of these; some clients refuse others.
 _NAME = pattern(r"[A-Za-z0-9_.-]{1,128}")
 
-Mask = Callable[[str, BaseException], str]
+ErrorSetting: TypeAlias = Literal["mask", "show"]
+
+
+class Mask(Protocol):
+    """What a client is told of an unexpected error.
+
+    `show` is for a tool that has a setting of its own: does the client get the text?"""
+
+    def __call__(self, what: str, error: BaseException, /, *, show: bool | None = None) -> str: ...
 
 
 class ToolDetails(Struct, frozen=True, kw_only=True):
@@ -49,6 +58,8 @@ class ToolDetails(Struct, frozen=True, kw_only=True):
     args: Sequence[Arg] | None = None
     output_schema: Schema | None = None
     strict: bool = False
+    # What clients are told of unexpected errors, if not what the server says.
+    errors: ErrorSetting | None = None
     # For how many seconds a client may rely on this description.
     cache: float = 0
 
@@ -58,7 +69,8 @@ class Tool:
 
     __slots__ = (
         "_description", "cache", "callee", "contextual", "custom", "is_async", "is_simple",
-        "is_special", "mask", "mirrors", "output", "recipe", "route", "signature", "subject",
+        "is_special", "mask", "mirrors", "output", "promised", "recipe", "route", "signature",
+        "subject",
     )  # fmt: skip
 
     def __init__(
@@ -85,7 +97,7 @@ class Tool:
             tags=details.tags,
             meta=details.meta,
         )
-        schema, promised = _input_schema(details, what), details.output_schema
+        schema = _input_schema(details, what)
         given = None if schema is None else Explicit(schema, f"{what}: input_schema")
         option = "input_schema" if details.args is None else "args"
         signature = Signature(function, what, explicit=given, option=option, strict=details.strict)
@@ -102,7 +114,7 @@ class Tool:
         # Is asked first, before the function.
         self.custom = custom
         # What a client is told of its errors, if its server says so and not the one that offers it.
-        self.mask = mask
+        self.mask = _own_mask(mask, details.errors, what)
         # The way of a call that has to go through another server.
         self.route: Route | None = None
         self.is_special = bool(self.mirrors)
@@ -112,9 +124,15 @@ class Tool:
         self.is_async = signature.manner == "async"
         self.contextual = bool(signature.contexts or signature.headers)
         output = None
-        if promised is not None:
-            output = Explicit(promised, f"{what}: output_schema", root_object=False)
+        if details.output_schema is not None:
+            output = Explicit(details.output_schema, f"{what}: output_schema", root_object=False)
+        # What its function returns is held to the annotation.
         self.output = Output(signature.returns, name, explicit=output, limit=limit)
+        # What clients are promised. A handler in front of the function may answer with something
+        # else, so then the annotation is no promise; a schema given by hand is one for both.
+        self.promised = self.output
+        if custom is not None and output is None:
+            self.promised = Output(Parameter.empty, name, limit=limit)
         self.cache = details.cache
         description = details.description
         if description is None:
@@ -144,7 +162,7 @@ class Tool:
 
     def describe(self, revision: Revision) -> ToolDescription:
         """The entry in the list; its schemas are made here, when somebody wants to see them."""
-        output, known = self.output.schema_for(revision), self._description
+        output, known = self.promised.schema_for(revision), self._description
         annotations = known.annotations
         if known.title is not UNSET and "title" in revision.unknown_fields.get(ToolDescription, ()):
             # A revision without titles has a place for them among the hints.
@@ -164,6 +182,12 @@ def _input_schema(details: ToolDetails, what: str) -> Schema | None:
     if details.input_schema is not None:
         raise TypeError(f"{what}: args and input_schema say the same; give one of them")
     return arguments_schema(details.args, what)
+
+
+def _own_mask(mask: Mask | None, errors: object, what: str) -> "Mask | None":
+    if errors not in (None, "mask", "show"):
+        raise ValueError(f'{what}: errors must be "mask" or "show", not {errors!r}')
+    return mask if mask is None or errors is None else partial(mask, show=errors == "show")
 
 
 def vet_name(name: str, *, stacklevel: int = 4) -> None:
@@ -262,7 +286,7 @@ class Tools:
             return tool.callee.outcome(exchange, arguments, finish, failed)
         given = tool.signature.read(exchange.params.arguments)
         own = Own(tool.callee, arguments, finish)
-        promised = partial(tool.output.render_promised, revision=exchange.caller.revision)
+        promised = partial(tool.promised.render, revision=exchange.caller.revision)
         return tool.custom.outcome(exchange, (given,), own, promised, failed)
 
     # These two are `Callee.outcome`, written out: tools are called a hundred times as often as

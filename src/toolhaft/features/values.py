@@ -133,13 +133,6 @@ class Output:
             return _EMPTY
         return self._content(value, revision)
 
-    def render_promised(self, value: Any, revision: Revision) -> Outgoing:
-        """The same for a value that is not the function's own: that it is annotated to return text
-        is no promise to clients, who see no schema."""
-        if self._text and not isinstance(value, str):
-            return _EMPTY if value is None else self._content(value, revision)
-        return self.render(value, revision)
-
     def _content(self, value: Any, revision: Revision) -> Outgoing:
         if isinstance(value, InputRequired):
             raise WrongResult("it says so if it may ask: -> str | InputRequired, or the like")
