@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from contextlib import AsyncContextDecorator
+from contextlib import AsyncContextDecorator, AsyncExitStack
 
 from .protocol.ports import LifespanState
 
@@ -89,15 +89,17 @@ class Lifespans:
     async def leave(self) -> None:
         """Somebody has stopped serving, and leaves the latest first."""
         self._users -= 1
-        members = list(reversed(self._members))
+        members = list(self._members)
         if not self._users:
             for member in self._gone:
                 self._members.remove(member)
             self._gone.clear()
             self._members += self._late
             self._late.clear()
-        for member in members:
-            await member.leave()
+        # A cancellation that interrupts one of them does not keep the others from being left.
+        async with AsyncExitStack() as stack:
+            for member in members:
+                stack.push_async_callback(member.leave)
 
     async def wait(self) -> None:
         """Wait until all calls may begin."""

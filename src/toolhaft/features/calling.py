@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, NoReturn, cast
 
 from ..errors import InvalidParams, ToolError, clipped, shown
-from ..protocol.calls import Blocking, Exchange, Outcome, Result
+from ..protocol.calls import Blocking, Cleanup, Exchange, Outcome, Result
 from ..protocol.ports import Gate, Place
 from ..protocol.questions import Question, can_express, lacking
 from ..schema.kinds import convert
@@ -202,6 +202,7 @@ class _Run:
     def _plainly(self, finish: Finish) -> Result:
         error: BaseException | None = None
         result: Result = b""
+        cleanup: Cleanup | None = None
         try:
             with ExitStack() as stack:
                 try:
@@ -217,12 +218,16 @@ class _Run:
                 except BaseException as raised:
                     error = raised
                     raise
+                finally:
+                    cleanup = self._clean_up(result, error)
             # A dependency has caught it, and the call has failed all the same.
             if error is not None:
                 raise error
             return result
         finally:
             error = None  # it holds this frame, and the frame must not hold it
+            if cleanup is not None:
+                cleanup.end()
 
     async def on_the_loop(self, finish: Finish, failed: Failed) -> Result:
         """Some of it waits; what is plain is sent to a thread."""
@@ -242,25 +247,46 @@ class _Run:
         if is_plain:
             inline = self._callee.inline and not plan.supplies
             return cast(Result, await self._on_thread(partial(self._plainly, finish), inline))
+        return await self._asynchronously(finish)
+
+    async def _asynchronously(self, finish: Finish) -> Result:
         error: BaseException | None = None
         result: Result = b""
+        cleanup: Cleanup | None = None
         try:
-            async with AsyncExitStack() as stack:
-                try:
-                    if self._callee.signature.inquired:
-                        asked = self._inquiries()
-                        self._take_answers(await self._exchange.ask(asked) if asked else {})
-                    for supply in plan.supplies:
-                        self._made.append(await self._take(supply, stack))
-                    result = await self._body(finish)
-                except BaseException as raised:
-                    error = raised
+            try:
+                async with AsyncExitStack() as stack:
+                    try:
+                        result = await self._entered(stack, finish)
+                    except BaseException as raised:
+                        error = raised
+                        raise
+                    finally:
+                        cleanup = self._clean_up(result, error)
+            except BaseException:
+                # That the cleanup took too long does not change how the function has ended.
+                if cleanup is None or not cleanup.expired:
                     raise
             if error is not None:
                 raise error
             return result
         finally:
             error = None  # as above
+            if cleanup is not None:
+                cleanup.end()
+
+    async def _entered(self, stack: AsyncExitStack, finish: Finish) -> Result:
+        """The result of the function, with its dependencies."""
+        if self._callee.signature.inquired:
+            asked = self._inquiries()
+            self._take_answers(await self._exchange.ask(asked) if asked else {})
+        for supply in self._callee.plan.supplies:
+            self._made.append(await self._take(supply, stack))
+        return await self._body(finish)
+
+    def _clean_up(self, result: Result, error: BaseException | None) -> Cleanup | None:
+        """The function has ended; what its dependencies have opened is closed."""
+        return self._exchange.clean_up(result, error) if self._callee.plan.cleans_up else None
 
     async def _body(self, finish: Finish) -> Result:
         manner, function = self._callee.signature.manner, self._callee.signature.function

@@ -39,6 +39,11 @@ class Plan(Struct):
         """Does one of the supplies have to be awaited?"""
         return any("async" in supply.manner for supply in self.supplies)
 
+    @property
+    def cleans_up(self) -> bool:
+        """Is one of the supplies a generator, which has to be left?"""
+        return any("generator" in supply.manner for supply in self.supplies)
+
 
 def plan_of(signature: Signature) -> Plan:
     """Put the dependencies of a function in order.

@@ -186,6 +186,19 @@ READY: Final = Ready()
 Outcome: TypeAlias = Result | Coroutine[Any, Any, Result] | Blocking
 
 
+class Cleanup(Protocol):
+    """A call closes what it has opened."""
+
+    @property
+    def expired(self) -> bool:
+        """Was it cancelled, because it took too long?"""
+        ...
+
+    def end(self) -> None:
+        """It is over."""
+        ...
+
+
 class Exchange(Protocol):
     """A call in progress, as its handler sees it: the call itself, and what can be done meanwhile.
 
@@ -280,10 +293,18 @@ class Exchange(Protocol):
         """Wait for an outcome, wherever it is computed."""
         ...
 
+    def clean_up(self, result: Result, error: BaseException | None) -> Cleanup:
+        """The function has ended, with a result or an error, and the call begins to close what it
+        has opened. Until that has ended the server does not cancel the call, but for a cleanup
+        that takes too long. On the thread or in the task that cleans up.
+        """
+        ...
+
     async def within(
         self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
     ) -> Result:
-        """Wait for an outcome, but not for ever.
+        """Wait for an outcome, but not for ever. A function that has ended in time is only waited
+        for while it cleans up.
 
         Raises:
             ToolError: it took longer. It is told so, and cleans up after itself in its own time.

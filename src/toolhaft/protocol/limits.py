@@ -37,6 +37,8 @@ class Limits(Struct, metaclass=_Named, frozen=True, kw_only=True):
     waiting_bytes: int = 1024 * 1024
     # How long a client, and whoever sits before it, may take to answer a question of ours.
     answer_seconds: float = 600
+    # The cleanup of a call, which a cancellation or a timeout does not interrupt.
+    cleanup_seconds: float = 10
     # From the end of input, or the first signal, to the end of the process.
     shutdown_seconds: float = 0.8
     # Of that, how long calls that are under way may still finish.

@@ -25,7 +25,6 @@ from ..errors import (
     Suspension,
     ToolError,
     clipped,
-    shown,
 )
 from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Result
 from ..protocol.codes import sendable
@@ -33,11 +32,12 @@ from ..protocol.peer import completed, failed
 from ..protocol.ports import Store
 from . import descriptors
 from .asking import Post
+from .cleanup import cancel_once
 from .ended import Ended, end_of, guarded
 from .lane import Lane
 from .line import Line
 from .pump import Pump
-from .running import RESULT, Running
+from .running import RESULT, Running, told
 from .soon import Soon
 
 log = logging.getLogger(__name__)
@@ -60,6 +60,7 @@ class Driver:
         most_calls: int,
         mask: Mask,
         answer_seconds: float,
+        cleanup_seconds: float,
         store: Store,
         counter: Counter,
     ) -> None:
@@ -68,6 +69,7 @@ class Driver:
         self._most_calls = most_calls
         self._mask = mask
         self.answer_seconds = answer_seconds
+        self.cleanup_seconds = cleanup_seconds
         self.store = store
         self.counter = counter
         self._ended = counter.ended
@@ -79,6 +81,8 @@ class Driver:
         self._blocking: set[Running] = set()
         # What has outlived its call, or may.
         self._beside: dict[asyncio.Task[Ended], Running | None] = {}
+        # Those that close what they have opened.
+        self.cleaning: set[Running] = set()
         self._quiet: asyncio.Future[None] | None = None
         self.soon = Soon(self.loop)
         self.closing = asyncio.Event()
@@ -225,9 +229,8 @@ class Driver:
 
     def interrupt(self, call: Call) -> None:
         """Make the coroutine of a call end."""
-        task = call.task if isinstance(call, Running) else None
-        if task is not None:
-            task.cancel()
+        if isinstance(call, Running) and call.task is not None:
+            call.interrupt(call.task)
 
     def owns(self, call: Call, task: "asyncio.Task[Any]") -> bool:
         """Is this the task of the call itself, and not one that it has made?"""
@@ -354,7 +357,7 @@ class Driver:
             os._exit(0)
         running.task = task
         if running.cancelled:
-            task.cancel()
+            running.interrupt(task)
 
     # Ends
 
@@ -377,13 +380,16 @@ class Driver:
     def _stop(self, running: Running) -> None:
         if running.job is not None:
             running.job.give_up()
-        for waits in (running.task, running.asking):
-            if waits is None:
-                continue
-            if get_ident() == self.thread:
-                waits.cancel()
-            else:
-                self.loop.call_soon_threadsafe(waits.cancel)
+        if get_ident() == self.thread:
+            self._stop_waiting(running)
+        else:
+            self.loop.call_soon_threadsafe(self._stop_waiting, running)
+
+    def _stop_waiting(self, running: Running) -> None:
+        if running.task is not None:
+            running.interrupt(running.task)
+        if running.asking is not None:
+            running.asking.cancel()
 
     def abandon(self, error: McpError, keys: Callable[[Hashable], bool] | None = None) -> None:
         """Answer calls that are under way with an error, and stop what can be stopped."""
@@ -415,7 +421,7 @@ class Driver:
             await self.quiet(grace)
         finally:  # who does not wait for us leaves nothing behind either
             self._cancel_all()
-        await self._pump.close(grace)
+        await self._pump.close(grace, self._is_cleaning)
         if self._beside:
             await asyncio.wait(self._beside, timeout=grace)
         await self.quiet(grace)
@@ -429,10 +435,15 @@ class Driver:
         for running in cancelled:
             if self.calls.pop(running.key, None) is running:
                 self._cancel(running)
-        for task in self._beside:
-            if not task.cancelling():
-                task.cancel()
-        self._pump.cancel()
+        for task, call in self._beside.items():
+            if call is None:
+                cancel_once(task)
+            else:
+                call.interrupt(task)
+        self._pump.cancel(self._is_cleaning)
+
+    def _is_cleaning(self, task: "asyncio.Task[None]") -> bool:
+        return any(running.task is task for running in list(self.cleaning))
 
     async def quiet(self, seconds: float | None) -> None:
         """Wait until nothing runs any more, but not for long, or for as long as it takes."""
@@ -445,9 +456,3 @@ class Driver:
         quiet = self._quiet
         if not (quiet is None or quiet.done() or self.calls or self._blocking):
             quiet.set_result(None)
-
-
-def told(call: Call) -> str:
-    """A call, for the log: its method and what it is about."""
-    about = getattr(call.params, "name", None) or getattr(call.params, "uri", None)
-    return call.method if about is None else f"{call.method} {shown(about)}"

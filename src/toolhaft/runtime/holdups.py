@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Final
 
 from ..protocol.calls import Call
-from .driver import Driver, told
+from .driver import Driver
+from .running import told
 
 log = logging.getLogger(__name__)
 

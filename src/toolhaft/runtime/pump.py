@@ -30,6 +30,8 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, copy_context
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
+from .cleanup import cancel_once
+
 K = TypeVar("K")
 
 # What a runner says between two coroutines.
@@ -55,6 +57,7 @@ class Outside:
 
 _Coroutine: TypeAlias = Coroutine[Any, Any, Any]
 _Runner: TypeAlias = Generator[Any, Any, None]
+Spared: TypeAlias = Callable[["asyncio.Task[None]"], bool]
 
 
 class _Waiting:
@@ -176,21 +179,22 @@ class Pump(Generic[K]):
             self._make_task()
         self._wake_up()
 
-    async def close(self, seconds: float) -> None:
+    async def close(self, seconds: float, spared: Spared | None = None) -> None:
         """Cancel whatever still runs, and wait a moment for it to be over."""
-        self.cancel()
+        self.cancel(spared)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
 
-    def cancel(self) -> None:
-        """Cancel whatever still runs; nothing is begun any more."""
+    def cancel(self, spared: Spared | None = None) -> None:
+        """Cancel whatever still runs, but for tasks that are to be spared; nothing is begun any
+        more."""
         self._closed = True
         for _, coroutine, _ in self._staged:
             coroutine.close()
         self._staged.clear()
         for task in self._tasks:
-            if not task.cancelling():  # one that cleans up already is left to it
-                task.cancel()
+            if spared is None or not spared(task):
+                cancel_once(task)
 
     def _make_task(self) -> None:
         # Not in the context of whichever call comes just now.

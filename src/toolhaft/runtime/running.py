@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import UNSET, field
 
-from ..errors import Cancelled, Suspension, ToolError, clipped
+from ..errors import Cancelled, Suspension, ToolError, clipped, shown
 from ..protocol.calls import READY, Blocking, Call, Outcome, Result
 from ..protocol.peer import notice
 from ..protocol.ports import Place
@@ -23,6 +23,7 @@ from ..protocol.questions import Questions
 from ..types.notices import Progress
 from ..types.wire import Wire
 from .asking import Asking, AskingDriver
+from .cleanup import Cleanup, Cleanups, cancel_once, warn
 from .ended import Ended, end_of
 from .lane import Job
 from .line import Line
@@ -57,6 +58,9 @@ class Driving(AskingDriver, Protocol):
     thread: int
     # How many times somebody could have waited for a client, and did not have to.
     unheld: int
+    # How long a cleanup may take, and the calls that do one.
+    cleanup_seconds: float
+    cleaning: "set[Running]"
 
     @property
     def is_here(self) -> bool:
@@ -93,6 +97,8 @@ class Running(Call, eq=False, kw_only=True):
     task: "asyncio.Task[None] | None" = None
     # Only a plain function has one.
     job: Job | None = None
+    # Only a call that closes what it has opened has any.
+    cleanups: Cleanups | None = None
     # Only a call that asks its client has one.
     asking: Asking | None = None
     began: float = field(default_factory=perf_counter)
@@ -311,16 +317,54 @@ class Running(Call, eq=False, kw_only=True):
         task = self._driver.spawn(outcome, self)
         try:
             await _own_time(task, seconds, lambda: self.asking)
+            ended = task.result() if task.done() else await self._cleaned_up(task)
         except asyncio.CancelledError:
-            task.cancel()
+            self.interrupt(task)
             await end_of(task)
             raise
-        if task.done():
-            value: Result = task.result().value()
+        if ended is not None:
+            value: Result = ended.value()
             return value
         self.overdue = True
-        task.cancel()
+        self.interrupt(task)
         raise ToolError(f"{what} took longer than {seconds:g} s")
+
+    async def _cleaned_up(self, task: "asyncio.Task[Ended]") -> Ended | None:
+        """How the function of a task has ended, if that only cleans up by now."""
+        cleanups = self.cleanups
+        if cleanups is None:
+            return None
+        seconds = self._driver.cleanup_seconds
+        await asyncio.wait([task], timeout=seconds)
+        if task.done():
+            return task.result()
+        ended = cleanups.result
+        if ended is not None:
+            warn(told(self), seconds, "the call is answered, and the cleanup goes on")
+        return ended
+
+    def clean_up(self, result: Result, error: BaseException | None) -> Cleanup:
+        """The function has ended, and the call begins to close what it has opened."""
+        driver = self._driver
+        driver.cleaning.add(self)
+        if self.cleanups is None:
+            self.cleanups = Cleanups(driver.loop, self._has_cleaned_up)
+        return self.cleanups.begin(Ended(result, error), driver.cleanup_seconds, lambda: told(self))
+
+    def _has_cleaned_up(self) -> None:
+        self.cleanups = None
+        self._driver.cleaning.discard(self)
+
+    def interrupt(self, task: "asyncio.Task[Any]") -> None:
+        """Cancel a task of this call, once, and not while the call cleans up."""
+        if self.cleanups is None or not self.cleanups.hold_back(task):
+            cancel_once(task)
+
+
+def told(call: Call) -> str:
+    """A call, for the log: its method and what it is about."""
+    about = getattr(call.params, "name", None) or getattr(call.params, "uri", None)
+    return call.method if about is None else f"{call.method} {shown(about)}"
 
 
 async def _own_time(

@@ -59,6 +59,7 @@ def driver_of(service: Service, store: Store, *, most_calls: int) -> Driver:
         most_calls=most_calls,
         mask=service.mask,
         answer_seconds=service.limits.answer_seconds,
+        cleanup_seconds=service.limits.cleanup_seconds,
         store=store,
         counter=service.metrics,
     )

@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from ..errors import clipped
 from .connection import Connection
-from .driver import told
 from .holdups import Blame
+from .running import told
 from .stderr import drain
 from .stdio import Input, Output
 
