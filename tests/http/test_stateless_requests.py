@@ -651,7 +651,7 @@ async def test_a_plain_function_learns_that_its_client_has_left() -> None:
         await asyncio.wait_for(learnt.wait(), 5)
 
 
-async def test_a_client_that_leaves_within_its_body_leaves_nothing_behind() -> None:
+async def test_a_body_that_breaks_off_is_400_should_the_client_still_be_there() -> None:
     exchange = new_client().begin(
         "POST", {"content-type": "application/json", "mcp-protocol-version": "2026-07-28"}
     )
@@ -659,7 +659,7 @@ async def test_a_client_that_leaves_within_its_body_leaves_nothing_behind() -> N
     exchange.disconnect()
     await exchange.ended()
 
-    assert exchange.status is None
+    assert exchange.status == 400
 
 
 async def test_a_notification_cannot_cancel_the_call_of_somebody_else() -> None:

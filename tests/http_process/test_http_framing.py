@@ -24,6 +24,12 @@ def runs() -> int:
 @server.tool
 def size(text: str) -> int:
     return len(text)
+
+@server.tool
+async def report(text: str, ctx: Context) -> int:
+    await ctx.progress(1)
+    await asyncio.sleep(0.01)  # so that it is a stream
+    return len(text)
 """
 RUN = posting(calls("run"))
 ROUTING = [
@@ -234,6 +240,25 @@ def test_two_requests_that_come_at_once_are_answered_in_order(site: Site) -> Non
         connection.send(posting(calls("size", text="a" * 3)) + posting(calls("size", text="a" * 7)))
 
         assert [connection.answer().text, connection.answer().text] == ["3", "7"]
+
+
+# HTTP/1.0
+
+
+@pytest.mark.usefixtures("still_serves")
+@pytest.mark.parametrize("tool", ["size", "report"])
+def test_a_client_of_http_1_0_gets_a_body_without_chunks_until_the_end_of_the_connection(
+    site: Site, tool: str
+) -> None:
+    message = posting(calls(tool, text="four"))
+    with site.connect() as connection:
+        connection.send(message.replace(b" HTTP/1.1\r\n", b" HTTP/1.0\r\n", 1))
+        answer = connection.answer()
+
+        assert "transfer-encoding" not in answer.headers
+        assert answer.headers["connection"] == "close"
+        assert answer.text == "4"
+        assert connection.is_closed()
 
 
 # Said twice

@@ -118,6 +118,18 @@ def test_a_body_that_does_not_go_on_is_given_up(site: Site) -> None:
     assert site.call("hello") == "hello"
 
 
+@pytest.mark.parametrize("lengths", [{"Content-Length": "9"}, {}], ids=["two lengths", "one"])
+def test_a_body_whose_parts_are_none_is_400(site: Site, lengths: dict[str, str]) -> None:
+    fields = {**posted(calls("hello")), **lengths, "Transfer-Encoding": "chunked"}
+    with site.connect() as connection:
+        connection.send(head("POST", "/mcp", fields) + b'{"a": "b"}')
+        answer = connection.answer()
+
+    assert answer.status == 400
+    assert "the body broke off" in answer.error
+    assert site.call("hello") == "hello"
+
+
 def test_who_leaves_has_cancelled_its_call(site: Site) -> None:
     before = site.stderr.count("wait is over")
     with site.connect() as connection:

@@ -91,6 +91,18 @@ def test_a_client_that_speaks_no_tls_harms_nobody(site: Site) -> None:
     assert site.call("hello") == "hello"
 
 
+def test_a_client_that_does_not_shake_hands_is_let_go(serve: Serve, files: Files) -> None:
+    limited = 'server = Server("s", version="1", limits=Limits(head_seconds=0.2))\n'
+    site = serve(limited + PLAIN, "--tls", str(files.certificate), str(files.key), awaited=False)
+    site.certificate = files.certificate
+    site.is_served()
+    with socket.create_connection((HERE, site.port), PATIENCE) as plain:
+        plain.settimeout(PATIENCE)
+
+        assert plain.recv(100) == b""
+    assert site.call("hello") == "hello"
+
+
 def test_an_open_stream_over_tls_is_completed_at_the_end(serve: Serve, files: Files) -> None:
     site = serve(PLAIN, "--tls", str(files.certificate), str(files.key), awaited=False)
     site.certificate = files.certificate

@@ -207,7 +207,7 @@ class Answering:
         response = stream.response
         assert response is not None, "somebody listens"
         response.patience.end(response.task)
-        watcher = self._loop.create_task(watch(receive, reply))
+        watcher = self._loop.create_task(watch_listener(receive, reply))
         reply.writer = response.task
         try:
             if not response.begun:
@@ -251,8 +251,21 @@ def now(outcome: Coroutine[Any, Any, T]) -> T:
 
 
 async def watch(receive: Receive, reply: Reply) -> None:
-    """Notice when the client leaves."""
-    await gone(receive)
+    """Notice when the client leaves. If something without a body comes behind the body, the client
+    has ended its side, and may have left: whatever is written next will show it."""
+    with contextlib.suppress(OSError):  # the connection has broken
+        while (message := await receive())["type"] != "http.disconnect":
+            if not message.get("body") and not message.get("more_body"):
+                reply.doubt()
+    reply.leave()
+
+
+async def watch_listener(receive: Receive, reply: Reply) -> None:
+    """The same for a request without a body, of which nothing was read."""
+    with contextlib.suppress(OSError):
+        if (await receive())["type"] != "http.disconnect":
+            await watch(receive, reply)
+            return
     reply.leave()
 
 

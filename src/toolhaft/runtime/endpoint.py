@@ -38,7 +38,7 @@ from .pair import Pair
 from .patience import Patience, Stalled
 from .posting import Begun, Posting
 from .reading import TurnedAway
-from .refusals import missing_session, no_session_for, unknown_session, unknown_version
+from .refusals import broken_off, missing_session, no_session_for, unknown_session, unknown_version
 from .relay import Relay, Told
 from .response import ClientIsGone, Receive, Response, Scope, Send, Whole
 from .running import Running
@@ -165,7 +165,8 @@ class Endpoint:
             finally:
                 patience.end(task)
         except ClientIsGone:
-            return
+            # Of a body that breaks the rules of HTTP some servers say so too, and wait for us.
+            await self._refuse(response, Whole.refusing(broken_off()))
         except asyncio.CancelledError as error:
             if ends_task(error):
                 raise

@@ -25,6 +25,7 @@ from ..protocol.limits import Limits
 from ..protocol.sse import FINISHED
 from .asgi import App
 from .endpoint import Endpoint
+from .half_closed import HalfClosed
 from .posting import Begun
 from .response import JSON_ONLY, Whole
 
@@ -71,6 +72,19 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
+async def _unchunked(app: Any, cycle: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Serve a client of HTTP/1.0, which knows no chunks: the end of the connection is the end of
+    the body. uvicorn closes the connection, but sends chunks if there is no length."""
+
+    async def send_plain(message: Any) -> None:
+        # It checks each part against a length that was told. So each part has its own.
+        cycle.chunked_encoding = False
+        cycle.expected_content_length = len(message.get("body", b""))
+        await send(message)
+
+    await app(scope, receive, send_plain)
+
+
 class Protocol(HttpToolsProtocol):
     """One connection.
 
@@ -112,6 +126,8 @@ class Protocol(HttpToolsProtocol):
         self._patience: asyncio.TimerHandle | None = None
         self._awaits_body = False
         self._stall: asyncio.TimerHandle | None = None
+        # Set once the client has ended its side and still waits for an answer.
+        self._half_closed: HalfClosed | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client is there; it has so long to say what it wants."""
@@ -219,6 +235,8 @@ class Protocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._served = cycle
+        if cycle.scope["http_version"] == "1.0":
+            app = partial(_unchunked, app, cycle)
         super()._start_asgi_task(cycle, app)
 
     def _let_go(self, app: Any = None) -> None:
@@ -402,8 +420,29 @@ class Protocol(HttpToolsProtocol):
             self._stall.cancel()
             self._stall = None
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client has ended its side. False: nothing is to be answered, or it is gone, so that
+        the connection is closed."""
+        served = self._served
+        if served is None or served.response_complete or served.more_body:
+            return False
+        half_closed = HalfClosed(self.transport, self.loop, self._nudge)
+        if half_closed.is_over:
+            return False
+        cycle: Any = self.cycle
+        cycle.keep_alive = False  # the last answer ends the connection
+        half_closed.watch()
+        self._half_closed = half_closed
+        return True
+
+    def _nudge(self) -> None:
+        """Give the application a message without a body, behind the body: see `answering.watch`."""
+        self._served.message_event.set()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
+        if self._half_closed is not None:
+            self._half_closed.stop()
         for timer in (self._patience, self._stall, self._idle):
             if timer is not None:
                 timer.cancel()

@@ -15,7 +15,7 @@ from ..errors import McpError
 from ..protocol.head import Head
 from ..protocol.http import Refused, refused, takes, unreadable
 from ..protocol.sse import KEEP_ALIVE, endpoint, event
-from .answering import watch
+from .answering import watch_listener
 from .connection import Connection
 from .pump import Outside
 from .reading import TurnedAway, received, whole
@@ -74,7 +74,7 @@ class Pair:
         response.patience.end(response.task)
         reply = Reply(self._loop, get_ident(), self._limits.waiting_bytes)
         reply.writer = response.task
-        watcher = self._loop.create_task(watch(receive, reply))
+        watcher = self._loop.create_task(watch_listener(receive, reply))
         name = secrets.token_urlsafe(32)
         try:
             async with connected(self._service, reply) as connection:

@@ -35,6 +35,11 @@ def unknown_version(head: Head) -> Refused:
     return refused(400, unknown_header(head.text(VERSION) or ""))
 
 
+def broken_off() -> Refused:
+    """The body did not come to its end."""
+    return refused(400, "the body broke off, or is not framed as HTTP wants it", connection="close")
+
+
 def too_many_sessions(id_: Id | UnsetType) -> Refused:
     """All that may be held are in use."""
     error = InternalError("too many sessions are in use; try again in a moment")

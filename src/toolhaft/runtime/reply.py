@@ -150,6 +150,12 @@ class Reply(Struct, eq=False):
         # A copy, to which nothing is added that a thread sends too late.
         return self.frames[:] if self.final is None else [*self.frames, self.final]
 
+    def doubt(self) -> None:
+        """The client may be gone: if nothing is being written to it, end the wait for something to
+        write, as if it had been quiet for long."""
+        if self._waiter is not None:
+            _settle(self._waiter, False)
+
     def leave(self) -> None:
         """The client is gone. What comes now is kept only if it may come back."""
         self.gone = True

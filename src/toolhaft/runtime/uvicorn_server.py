@@ -24,6 +24,8 @@ from .tls import Tls
 
 _A_MOMENT = 2
 _TO_READ = 0.5
+# To say farewell by the rules of TLS; then the connection is closed all the same.
+_TLS_FAREWELL = 5
 
 
 class UvicornServer(uvicorn.Server):
@@ -33,6 +35,7 @@ class UvicornServer(uvicorn.Server):
         self, app: App, *, limits: Limits, drain: float, tls: Tls | None, patient: bool
     ) -> None:
         super().__init__(_config(app, limits, tls))
+        self._handshake_seconds = limits.head_seconds
         self._ending = Ending(app, drain=drain, leave=self._leave, patient=patient)
 
     async def run_on(self, sockets: list[socket.socket]) -> None:
@@ -52,6 +55,32 @@ class UvicornServer(uvicorn.Server):
             logger.propagate = before[1]
             if handler is not None:
                 logger.removeHandler(handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve. Left alone, uvicorn gives a client a minute for the handshake of TLS: it
+        knows no other limit, so its sockets are opened here."""
+        if self.config.ssl is None or sockets is None:
+            await super().startup(sockets)
+            return
+        await super().startup([])
+        loop = asyncio.get_running_loop()
+        for listener in sockets:
+            server = await loop.create_server(
+                self._new_protocol,
+                sock=listener,
+                ssl=self.config.ssl,
+                backlog=self.config.backlog,
+                ssl_handshake_timeout=self._handshake_seconds,
+                ssl_shutdown_timeout=_TLS_FAREWELL,
+            )
+            self.servers.append(server)
+
+    def _new_protocol(self) -> asyncio.Protocol:
+        make: Any = self.config.http_protocol_class
+        protocol: asyncio.Protocol = make(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return protocol
 
     def stop(self, drain: float | None = None) -> None:
         """End in order, or with `drain=0` at once. From any thread."""
