@@ -12,6 +12,7 @@ from ..protocol.revisions import SUPPORTED
 from ..types.lifecycle import DiscoverResult, InitializeResult, ServerCapabilities
 from ..types.notices import LEVELS
 from ..types.wire import Implementation, Result
+from .instructions import Instructions
 
 
 def offered(capabilities: ServerCapabilities) -> frozenset[str]:
@@ -26,11 +27,11 @@ class Lifecycle:
     def __init__(
         self,
         info: Implementation,
-        instructions: str | None,
+        instructions: Instructions,
         capabilities: Callable[[], ServerCapabilities],
     ) -> None:
         self._info = info
-        self._instructions = UNSET if instructions is None else instructions
+        self._instructions = instructions
         self._capabilities = capabilities
 
     def initialize(self, exchange: Exchange) -> Outcome:
@@ -43,7 +44,7 @@ class Lifecycle:
             protocol_version=exchange.caller.revision.date,
             capabilities=capabilities,
             server_info=self._info,
-            instructions=self._instructions,
+            instructions=self._instructions.wire(),
         )
 
     def ping(self, _exchange: Exchange) -> Outcome:
@@ -55,7 +56,7 @@ class Lifecycle:
         return DiscoverResult(
             supported_versions=SUPPORTED,
             capabilities=self._capabilities(),
-            instructions=self._instructions,
+            instructions=self._instructions.wire(),
             ttl_ms=0,
             cache_scope="public",
         )

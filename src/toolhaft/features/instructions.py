@@ -1,0 +1,68 @@
+"""The instructions of a server: its own, which may change, and those of the servers in it."""
+
+from collections.abc import Callable
+from functools import partial
+
+from msgspec import UNSET, UnsetType
+
+from .authoring import check_described
+from .joining import Prefix
+
+
+class Instructions:
+    """What clients are told of how to use a server. Everything from any thread."""
+
+    __slots__ = ("_own", "_parts")
+
+    def __init__(self, own: str | None) -> None:
+        self._own = own
+        # Of each included server, under its prefix. Replaced as a whole, never altered.
+        self._parts: tuple[_Part, ...] = ()
+
+    @property
+    def own(self) -> str | None:
+        """What the author of this server says; None is nothing."""
+        return self._own
+
+    @own.setter
+    def own(self, text: str | None) -> None:
+        check_described("Server", instructions=text)
+        self._own = text
+
+    def include(self, other: "Instructions", prefix: Prefix) -> Callable[[], None]:
+        """Add what another server says, now and later; the result takes it away again."""
+        part = _Part(other, prefix)
+        self._parts = (*self._parts, part)
+        return partial(self._leave, part)
+
+    def whole(self) -> str | None:
+        """All of it, as clients get it now: a paragraph for each server that says something."""
+        told = [text for part in self._parts if (text := part.text())]
+        if not told:
+            return self._own
+        return "\n\n".join([self._own, *told] if self._own else told)
+
+    def wire(self) -> str | UnsetType:
+        """The same, as it is sent: an empty text is, nothing is not."""
+        text = self.whole()
+        return UNSET if text is None else text
+
+    def _leave(self, part: "_Part") -> None:
+        self._parts = tuple(each for each in self._parts if each is not part)
+
+
+class _Part:
+    """What an included server says."""
+
+    __slots__ = ("_of", "_prefix")
+
+    def __init__(self, of: Instructions, prefix: Prefix) -> None:
+        self._of = of
+        self._prefix = prefix
+
+    def text(self) -> str | None:
+        """Its words, which name things without the prefix that they have here."""
+        text, prefix = self._of.whole(), self._prefix.name("")
+        if not text or not prefix:
+            return text
+        return f"About the tools and prompts whose names begin with {prefix} here:\n{text}"
