@@ -378,6 +378,14 @@ async def test_explicit() -> None:
     )
 
 
+async def test_discovered() -> None:
+    heating = Asking("discovered")
+
+    assert list(heating.server.tools) == ["heat", "status"]
+    assert await heating.text("heat", to=40) == "heating to 25"
+    assert await heating.text("status") == "25 degrees"
+
+
 async def test_composed() -> None:
     everything = Asking("composed")
 

@@ -149,6 +149,10 @@ class Inclusion:
         self._removals = removals
         self._changed = changed
 
+    def add(self, removal: Callable[[], None]) -> None:
+        """Do this, too, when it is removed; for the library itself."""
+        self._removals.append(removal)
+
     def remove(self) -> None:
         """Take away all of it that is still there. From any thread."""
         while self._removals:

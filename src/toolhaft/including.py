@@ -12,7 +12,7 @@ from .features.registry import Registry, Source
 from .features.resources import Resource
 from .features.tools import Tool
 from .handles import Inclusion
-from .marks import marks_of
+from .marks import discovered, marks_of
 from .offers import Addition, Offers, Origin, gate_of
 from .options import Kind
 
@@ -23,9 +23,17 @@ _HANDLERS: Mapping[Kind, str] = {
     "prompt": "get_prompt",
 }
 
+# Methods by which an object lists and answers, which are no tools themselves.
+_RESERVED = frozenset((*HANDLERS, *HANDLERS.values()))
 
-def include(offers: Offers, provider: object, prefix: Prefix, *, thread: bool) -> Inclusion:
+
+def include(
+    offers: Offers, provider: object, prefix: Prefix, *, thread: bool, discover: bool
+) -> Inclusion:
     """Register what an object has marked, and ask it for what it lists: all or nothing.
+
+    Args:
+        discover: methods that are not marked are tools as well.
 
     Raises:
         TypeError: there is nothing to include, or a method does not take what it is given.
@@ -35,6 +43,8 @@ def include(offers: Offers, provider: object, prefix: Prefix, *, thread: bool) -
     if isinstance(provider, type):
         raise TypeError(f"include takes an instance: {provider.__name__}(), not the class")
     marks = list(marks_of(provider))
+    if discover:
+        marks += discovered(provider, _RESERVED.union(mark.attribute for mark in marks))
     marked = {mark.attribute for mark in marks}
     hooks = hooks_of(provider, marked, context=offers.context, inline=not thread)
     additions = [
@@ -48,6 +58,11 @@ def include(offers: Offers, provider: object, prefix: Prefix, *, thread: bool) -
     ]
     sources = _sources(offers, hooks, prefix, called, thread=thread)
     _check_handlers(hooks, additions, called)
+    if not additions and not sources and discover:
+        raise TypeError(
+            f"there is nothing in {called} to discover: no public method that it defines itself "
+            "has a docstring; write one for each method that is to be a tool"
+        )
     if not additions and not sources:
         raise TypeError(
             f"there is nothing in {called} to include: mark its methods with @tool, @resource "

@@ -5,9 +5,9 @@ the function, or the method of an instance, to whoever asks for it.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import update_wrapper
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar, Unpack, overload
 
 from msgspec import Struct
@@ -112,6 +112,26 @@ def marks_of(provider: object) -> Iterator[Marked]:
             function = getattr(provider, name)
             bound = function.function if isinstance(function, Mark) else function
             yield Marked(name, value.kind, bound, value.options, value.uri)
+
+
+def discovered(provider: object, known: Container[str]) -> Iterator[Marked]:
+    """The methods of an object that are tools although nothing marks them: public ones with a
+    docstring that its class defines itself; of a module, its own functions.
+
+    What is inherited may be from a library, whose methods nobody meant to offer. Class methods and
+    static methods mostly make objects; these can be marked.
+
+    Args:
+        known: names that are something else.
+    """
+    home = provider.__name__ if isinstance(provider, ModuleType) else None
+    found = vars(provider if home is not None else type(provider))
+    for name, value in list(found.items()):
+        if not isinstance(value, FunctionType) or name.startswith("_") or name in known:
+            continue
+        is_own = home is None or value.__module__ == home
+        if is_own and (value.__doc__ or "").strip():
+            yield Marked(name, "tool", getattr(provider, name), {}, "")
 
 
 def _is_wrapper(value: object) -> bool:

@@ -17,6 +17,7 @@ from msgspec import UNSET
 from .attachment import Attachment, AttachOptions, attach
 from .dispatch import Dispatch
 from .features.authoring import check_settings, text_of, version_of
+from .features.instructions import Instructions
 from .features.joining import Prefix
 from .features.lifecycle import Lifecycle
 from .features.signs import Current
@@ -152,7 +153,8 @@ class Server(Registering):
         self.changes = self._offers.changes
         # How often what was called, how long it took, and how it ended.
         self.metrics = Metrics(name, self._offers.named)
-        handlers = self._table(Lifecycle(self.info, instructions, self.capabilities))
+        self._instructions = Instructions(instructions)
+        handlers = self._table(Lifecycle(self.info, self._instructions, self.capabilities))
         # The way from the protocol to the features.
         self.dispatch = Dispatch(handlers, middleware, own)
         for provider in providers:
@@ -161,7 +163,13 @@ class Server(Registering):
     # Parts
 
     def include(
-        self, provider: object, prefix: str | None = None, *, thread: bool = True
+        self,
+        provider: object,
+        prefix: str | None = None,
+        *,
+        thread: bool = True,
+        discover: bool = False,
+        instructions: bool = True,
     ) -> Inclusion:
         """Offer what an object offers: all of it, or nothing if something is wrong with it.
 
@@ -171,6 +179,10 @@ class Server(Registering):
         `get_prompt(name, arguments, ctx)` and `read_resource(uri, ctx)`. A handler is asked first;
         where it returns `NotImplemented`, the marked method of that name answers.
 
+        With `discover`, the public methods of its class that have a docstring are tools as well,
+        without a mark: those that the class itself defines, and neither properties nor class
+        methods nor static methods.
+
         Another `Server` takes part with all it offers now and later, and with what it has around
         its calls: its lifespan and its middleware.
 
@@ -178,6 +190,9 @@ class Server(Registering):
             prefix: stands before all names: `git_log`, and `git+notes://all` for a URI.
             thread: plain lists and handlers of an object run on a thread; False runs them on the
                 loop.
+            discover: offer methods of an object that are not marked.
+            instructions: add the instructions of a `Server` to those of this one; False leaves
+                them out.
 
         Raises:
             TypeError: there is nothing to include, or a method does not take what it is given.
@@ -186,7 +201,11 @@ class Server(Registering):
         if not isinstance(provider, Server):
             from .including import include  # noqa: PLC0415
 
-            return include(self._offers, provider, Prefix(prefix), thread=thread)
+            return include(self._offers, provider, Prefix(prefix), thread=thread, discover=discover)
+        if discover:
+            raise TypeError(
+                f"discover is for objects: {provider.name!r} is a Server, and offers all"
+            )
         from .composing import Mount  # noqa: PLC0415
 
         other = provider._offers
@@ -201,7 +220,21 @@ class Server(Registering):
             self.lifespan,
             provider.metrics,
         )
-        return mount.include(provider.lifespan)
+        inclusion = mount.include(provider.lifespan)
+        if instructions:
+            inclusion.add(self._instructions.include(provider._instructions, Prefix(prefix)))
+        return inclusion
+
+    @property
+    def instructions(self) -> str | None:
+        """How to use its tools together; clients give it to the model. It may be set at any time,
+        from any thread; clients that ask later get the new text, and with None there is none. The
+        instructions of included servers are added when a client asks."""
+        return self._instructions.own
+
+    @instructions.setter
+    def instructions(self, text: str | None) -> None:
+        self._instructions.own = text
 
     def resource_updated(self, uri: str) -> None:
         """Tell every client that follows this resource that it has changed. From any thread."""
