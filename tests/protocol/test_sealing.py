@@ -2,6 +2,7 @@
 
 import base64
 import os
+from decimal import Decimal
 
 import msgspec
 import pytest
@@ -120,6 +121,49 @@ def test_arguments_may_be_spelled_in_another_way() -> None:
     pages = desk.opened(desk.sealed(), arguments=Raw(b'{"b":2,"a":1}'))
 
     assert pages.round == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("12345678901234567.10", "12345678901234567.20"),
+        ("0.1", "0.10000000000000001"),
+        ("1e400", "2e400"),
+        ("123456789012345678901234567890", "123456789012345678901234567891"),
+        ("9007199254740993", "9007199254740992"),
+        ("1", "1.0000000000000001"),
+    ],
+)
+def test_numbers_that_only_floats_cannot_tell_apart_are_different(one: str, other: str) -> None:
+    """A parameter may be a `Decimal`: what is confirmed must be what is done."""
+    desk = Desk()
+    state = desk.sealed(arguments=Raw(b'{"pay": [%b]}' % one.encode()))
+
+    desk.opened(state, arguments=Raw(b'{ "pay":[%b ]}' % one.encode()))
+
+    reason = desk.reason(state, arguments=Raw(b'{"pay": [%b]}' % other.encode()))
+    assert reason == "made for another call"
+
+
+NUMBERS = st.from_regex(
+    r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?", fullmatch=True
+)
+
+
+@given(NUMBERS, st.data())
+def test_arguments_with_the_same_binding_are_the_same_numbers(
+    one: str, data: st.DataObject
+) -> None:
+    near = st.sampled_from([one, one + "0", one.replace("1", "2", 1), f"{float(one)!r}"])
+    other = data.draw(near | NUMBERS)
+    seal = Desk().seal
+
+    first, second = (
+        seal.binding("tools/call", "pay", Raw(b'{"a": {"b": %b}}' % text.encode()), None)
+        for text in (one, other)
+    )
+
+    assert first != second or Decimal(one) == Decimal(other)
 
 
 def test_no_arguments_are_an_empty_object() -> None:

@@ -56,6 +56,9 @@ class _Broken(Exception):
 
 
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
+# A float has 15 to 17 digits, and a parameter may be a `Decimal`, which has all. So a number is
+# compared by its text.
+_decode_exactly = msgspec.json.Decoder(float_hook=lambda text: Raw(text.encode())).decode
 
 
 class Seal:
@@ -196,12 +199,12 @@ class Seal:
 
 
 def _canonical(arguments: Any) -> bytes:
-    """The same text for the same arguments, however they were spelled."""
+    """The same text for the same arguments, whatever their order and spacing."""
     if isinstance(arguments, Raw):
         try:
-            arguments = msgspec.json.decode(arguments)
+            arguments = _decode_exactly(arguments)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            return bytes(arguments)  # nobody can read them, so nothing is ever asked about them
+            return bytes(arguments)  # which no tool can read, so nothing is ever asked about them
     if arguments is None or isinstance(arguments, UnsetType):
         arguments = {}
     return _encode_sorted(arguments)
