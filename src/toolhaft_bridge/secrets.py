@@ -25,6 +25,8 @@ REDACTED: Final = (
 )
 # A field of the protocol, which is no secret.
 _HARMLESS: Final = frozenset({"progresstoken"})
+# A letter may be written as a number, also in JSON that is a string of other JSON.
+_ESCAPED: Final = re.compile(r"\\+u00([2-7][0-9a-fA-F])")
 _LEFT_OUT: Final = "[redacted]"
 
 
@@ -49,7 +51,7 @@ class Secrets:
         longest: int,
     ) -> None:
         self._endings = tuple(_plain(key) for key in keys)
-        self._in_text = _secrets_in_text(self._endings)
+        self._in_text = _keys_in_text(self._endings)
         self._decode, self._encode, self._unfit = decode, encode, unfit
         self._longest = longest
 
@@ -68,8 +70,13 @@ class Secrets:
         return value
 
     def cleaned_text(self, text: str) -> str:
-        """What is no JSON, or not all of it, without them."""
-        return self._in_text.sub(rf"\1{_LEFT_OUT}", text[: self._longest])
+        """What is no JSON, or not all of it, up to the first of them.
+
+        Nothing says where a value ends in what is not well-formed, so all of the rest is left out.
+        """
+        text = _ESCAPED.sub(_letter, text[: self._longest])
+        found = self._in_text.search(text)
+        return text if found is None else f"{text[: found.end()]} {_LEFT_OUT}"
 
     def _cleaned_string(self, text: str) -> str:
         """A string may be JSON itself: the text of a result often is."""
@@ -89,8 +96,11 @@ def _plain(key: str) -> str:
     return key.lower().replace("_", "").replace("-", "")
 
 
-def _secrets_in_text(endings: tuple[str, ...]) -> re.Pattern[str]:
-    """A key and its value, in what is no JSON or not all of it."""
+def _keys_in_text(endings: tuple[str, ...]) -> re.Pattern[str]:
+    """A key of a secret, and the first character of what separates it from its value."""
     keys = "|".join("[_-]?".join(map(re.escape, ending)) for ending in endings)
-    value = r'"(?:[^"\\]|\\.)*"?|[^\s,;&}\]"]+(?: [^\s,;&}\]"]+)?'
-    return re.compile(rf'(?i)((?:{keys})["\']?\s{{0,9}}[:=]\s{{0,9}})(?:{value})')
+    return re.compile(rf"(?i)(?<!progress)(?<!progress[_-])(?:{keys})\s*(?:[\\\"'`>:=]|%3[ad])")
+
+
+def _letter(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16))

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.asking import NEW, OLD
 from tests.http.asgi import StatelessClient
 
@@ -21,6 +23,7 @@ from toolhaft.runtime.outlet import Sink
 from toolhaft.runtime.service import connected
 from toolhaft.testing import Client
 from toolhaft.traffic import TrafficLog
+from toolhaft_bridge.secrets import Secrets
 
 Json = dict[str, Any]
 PING = {"jsonrpc": "2.0", "id": 7, "method": "ping"}
@@ -55,9 +58,8 @@ def test_of_a_long_string_that_is_no_json_only_the_beginning_is_read(tmp_path: P
     seen: list[int] = []
 
     class Pattern:
-        def sub(self, by: str, text: str) -> str:
+        def search(self, text: str) -> None:
             seen.append(len(text))
-            return text
 
     log = TrafficLog(tmp_path / "log", longest=1000)
     log._secrets._in_text = Pattern()  # type: ignore[assignment]
@@ -244,6 +246,51 @@ def test_secrets_in_what_is_no_json_are_left_out(tmp_path: Path, text: str) -> N
 
     assert "hush" not in line["text"]
     assert "[redacted]" in line["text"]
+
+
+VALUES = [
+    '"hu\\"sh"', '"a" hush', '"a"hush"', '{"value": "hush"', '["a", "hush"', "'a hush'",
+    "a b c hush",    '\\"hush\\"', "`hush`", "\n\n   hush", '{"a": [}, "b": "hush"', '"a\nhush"', "“hush”",
+]  # fmt: skip
+KEYS = ["password", "pass\\u0077ord", "access_token", "X-Api-Key", "SECRET"]
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize(
+    "between", ['": ', '" ', "': ", "=", " : ", '\\": ', '\\\\\\": ', ">", "%3D"]
+)
+@pytest.mark.parametrize("key", KEYS)
+def test_no_value_under_such_a_key_is_in_the_log_of_malformed_json(
+    tmp_path: Path, key: str, between: str, value: str
+) -> None:
+    text = f'{{"kept": 1, "{key}{between}{value}, "x": '
+
+    whole = logged(tmp_path, text.encode())
+    (tmp_path / "log").unlink()
+    inside = logged(tmp_path, json.dumps({"text": text}).encode())
+
+    assert "hush" not in json.dumps([whole, inside], ensure_ascii=False)
+    assert whole["text"].startswith('{"kept": 1, "')
+
+
+@given(st.sampled_from(KEYS), st.text(), st.text())
+def test_whatever_stands_around_it_no_value_leaks(key: str, before: str, after: str) -> None:
+    secrets = Secrets(
+        ["password", "token", "api_key", "secret"],
+        decode=json.loads,
+        encode=json.dumps,
+        unfit=(ValueError,),
+        longest=10_000,
+    )
+
+    assert "hush" not in secrets.cleaned_text(f'{before}"{key}":{after}hush')
+
+
+@pytest.mark.parametrize("key", ["progressToken", "progress_token", "maxTokens", "secretary"])
+def test_what_is_no_secret_stays_in_malformed_json(tmp_path: Path, key: str) -> None:
+    line = logged(tmp_path, f'{{"{key}": "shown"'.encode())
+
+    assert line["text"] == f'{{"{key}": "shown"'
 
 
 def test_which_keys_are_left_out_can_be_said(tmp_path: Path) -> None:
