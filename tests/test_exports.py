@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import importlib.metadata
 import inspect
 import json
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import toolhaft
+from toolhaft.protocol.revisions import REVISIONS
 
 FIRST_NAMES = {
     "Context",
@@ -33,6 +35,16 @@ def _modules_after(code: str) -> set[str]:
         check=True,
     )
     return set(json.loads(done.stdout))
+
+
+def test_the_version_and_the_revisions_can_be_asked_for() -> None:
+    assert toolhaft.__version__ == importlib.metadata.version("toolhaft")
+    assert tuple(REVISIONS) == toolhaft.REVISIONS
+    assert sorted(toolhaft.REVISIONS, reverse=True) == list(toolhaft.REVISIONS)
+
+
+def test_nothing_is_loaded_for_a_version_that_is_not_asked_for() -> None:
+    assert "importlib.metadata" not in _modules_after("from toolhaft import Server")
 
 
 def test_the_public_names_are_sorted_and_stand_once() -> None:

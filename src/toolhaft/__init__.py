@@ -51,6 +51,7 @@ from importlib import import_module as _import
 from .undisturbed import Undisturbed as _Undisturbed
 
 _HOMES = {
+    ".about": ("REVISIONS",),
     ".attachment": ("Attachment",),
     ".errors": (
         "InternalError",
@@ -147,6 +148,8 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted(_HOME_OF)  # pyright: ignore[reportUnsupportedDunderAll]
+# For which the metadata of the package have to be found and read.
+_HOME_OF["__version__"] = ".about"
 
 
 def __getattr__(name: str) -> object:

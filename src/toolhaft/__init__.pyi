@@ -1,5 +1,7 @@
 # What `__init__.py` gives, for type checkers.
 
+from .about import REVISIONS
+from .about import __version__ as __version__
 from .attachment import Attachment
 from .errors import (
     InternalError,
@@ -48,7 +50,7 @@ from .server import Server
 from .types.asking import Root, ToolUse
 from .types.wire import Icon
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - in the order of `sorted`
     "Accepted",
     "Arg",
     "Ask",
@@ -88,6 +90,7 @@ __all__ = [
     "PromptInfo",
     "PromptProvider",
     "PromptResult",
+    "REVISIONS",
     "ResourceError",
     "ResourceHandle",
     "ResourceInfo",

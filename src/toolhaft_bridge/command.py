@@ -8,6 +8,7 @@ import sys
 
 from .bridge import WRONG, Bridge, Silent
 from .places import check_name, check_path
+from .streams import complain
 
 _TEXTS = ("--socket", "--init", "--stop", "--log")
 _INTERRUPTED = 130
@@ -34,7 +35,7 @@ def attach(words: list[str]) -> int:
     try:
         return _bridge(words).run()
     except _Wrong as error:
-        sys.stderr.write(f"toolhaft: {error}\n")
+        complain(str(error))
         return WRONG
     except KeyboardInterrupt:
         return _INTERRUPTED

@@ -28,6 +28,8 @@ def hung_up(seconds: float) -> bool:
 
 
 def complain(words: str) -> None:
-    """Tell it to whoever looks at stderr."""
-    sys.stderr.write(f"toolhaft: {words}\n")
+    """Say it on stderr."""
+    from .display import record  # noqa: PLC0415 - which most bridges never need
+
+    sys.stderr.write(f"toolhaft: {record(words)}\n")
     sys.stderr.flush()

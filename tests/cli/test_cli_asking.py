@@ -270,5 +270,5 @@ def test_a_server_cannot_command_the_terminal(tmp_path: Path) -> None:
     status, _, shown = at_terminal(tmp_path, ["-\n"], "ring")
 
     assert status == 0
-    assert "\ufffd[2Jring" in shown
+    assert "\\x1b[2Jring" in shown
     assert "\x1b" not in shown

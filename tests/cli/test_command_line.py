@@ -895,3 +895,22 @@ def test_a_listener_says_itself_where_it_listens(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr.endswith("is a Listener, and says itself where it listens\n")
+
+
+def test_instructions_are_listed_first(tmp_path: Path) -> None:
+    source = """
+        server = Server("tested", version="1", instructions="Ask first.\\nThen act.")
+
+        @server.tool(title="Do it", read_only=True)
+        def do() -> str: ...
+    """
+    write_server(tmp_path, source)
+
+    text = toolhaft("list", "author.py", cwd=tmp_path)
+    one = toolhaft("list", "author.py", "tools", cwd=tmp_path)
+    data = toolhaft("list", "author.py", "--json", cwd=tmp_path)
+
+    assert text.stdout.startswith("instructions:\n  Ask first.\n  Then act.\n\ntools:\n")
+    assert "  do()\n      title: Do it\n      hints: read-only" in text.stdout
+    assert one.stdout.startswith("tools:\n")
+    assert json.loads(data.stdout)["instructions"] == "Ask first.\nThen act."

@@ -7,6 +7,7 @@ import pytest
 from toolhaft.cli.rendering import (
     messages_text,
     notice,
+    paragraph,
     prompt_entry,
     resource_entry,
     result_text,
@@ -282,3 +283,43 @@ def test_messages_stand_under_their_role() -> None:
 )
 def test_notifications_are_one_line(method: str, params: dict[str, Any], line: str | None) -> None:
     assert notice(f"notifications/{method}", params) == line
+
+
+@pytest.mark.parametrize(
+    ("annotations", "told"),
+    [
+        ({}, []),
+        ({"readOnlyHint": True}, ["read-only"]),
+        (
+            {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False},
+            ["not read-only, destructive, not idempotent"],
+        ),
+        ({"openWorldHint": False, "destructiveHint": False}, ["not destructive, closed world"]),
+        ({"openWorldHint": "x", "audience": ["user", "assistant"]}, ["for user and assistant"]),
+        ({"priority": 0.5}, ["priority 0.5"]),
+    ],
+)
+def test_the_hints_that_were_given_are_told(annotations: dict[str, Any], told: list[str]) -> None:
+    tool = {"name": "f", "description": "Does it.", "annotations": annotations}
+
+    entry = tool_entry(tool)
+
+    hints = [f"      hints: {each}" for each in told]
+    assert entry.split("\n") == ["  f()", "      Does it.", *hints]
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ({"title": "Find notes"}, ["      title: Find notes"]),
+        ({"annotations": {"title": "Find notes"}}, ["      title: Find notes"]),
+        ({"title": "f"}, []),
+        ({}, []),
+    ],
+)
+def test_a_title_is_told_unless_it_is_the_name(tool: dict[str, Any], told: list[str]) -> None:
+    assert tool_entry({"name": "f", **tool}).split("\n") == ["  f()", *told]
+
+
+def test_instructions_keep_their_lines() -> None:
+    assert paragraph("\nFirst.\n\n- second\n") == "  First.\n\n  - second"

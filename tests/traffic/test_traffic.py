@@ -250,7 +250,8 @@ def test_secrets_in_what_is_no_json_are_left_out(tmp_path: Path, text: str) -> N
 
 VALUES = [
     '"hu\\"sh"', '"a" hush', '"a"hush"', '{"value": "hush"', '["a", "hush"', "'a hush'",
-    "a b c hush",    '\\"hush\\"', "`hush`", "\n\n   hush", '{"a": [}, "b": "hush"', '"a\nhush"', "“hush”",
+    "a b c hush", '\\"hush\\"', "`hush`", "\n\n   hush", '{"a": [}, "b": "hush"', '"a\nhush"',
+    "“hush”",
 ]  # fmt: skip
 KEYS = ["password", "pass\\u0077ord", "access_token", "X-Api-Key", "SECRET"]
 

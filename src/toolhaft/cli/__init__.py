@@ -31,8 +31,7 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        metadata = import_module("importlib.metadata")
-        print(f"toolhaft {metadata.version('toolhaft')}")
+        print(f"toolhaft {import_module('toolhaft').__version__}")
         parser.exit()
 
 

@@ -5,13 +5,15 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from toolhaft_bridge.display import line
+
 from ..client.shapes import as_object
 from ..errors import McpError, MissingCapability
 from ..protocol.revisions import REVISIONS
 from .arguments import BadArgument, Word, split
 from .fields import Field, check, fields_of
 from .schema import Schema
-from .terminal import Terminal, plain
+from .terminal import Terminal
 
 Json: TypeAlias = dict[str, Any]
 
@@ -92,7 +94,7 @@ class Answers:
             return {"action": whole.action}
         if wants_to_see or self._terminal is None:
             raise BadArgument(
-                f"this asks {message!r}, and to open {plain(url)}; answer with --answer accept or "
+                f"this asks {message!r}, and to open {line(url)}; answer with --answer accept or "
                 "--answer decline, or run it in a terminal"
             )
         self._terminal.say(f"{message}\n  {url}\n")
@@ -212,8 +214,8 @@ def _defaults(fields: list[Field]) -> Json:
 
 
 def _unanswered(message: str, fields: list[Field]) -> str:
-    asked = plain(f"this asks {message!r}")
-    shown = "; ".join(plain(field.shown()) for field in fields)
+    asked = line(f"this asks {message!r}")
+    shown = "; ".join(line(field.shown()) for field in fields)
     if not fields:
         return f"{asked}; answer with --answer accept or --answer decline, or run it in a terminal"
     wanted = [field.name for field in fields if field.must_be_said]

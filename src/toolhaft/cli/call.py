@@ -5,7 +5,8 @@ from typing import Any
 
 from .arguments import Arguments, BadArgument, Word, read, split
 from .asking import hint
-from .rendering import as_json, bytes_of, result_text, terminated
+from .rendering import bytes_of, result_text, terminated
+from .showing import as_json
 from .visit import TOOL_FAILED, Visit, complain, conduct
 
 

@@ -3,11 +3,12 @@
 import argparse
 import asyncio
 import os
-import sys
 import textwrap
 from typing import Any
 
 import msgspec
+
+from toolhaft_bridge.display import line
 
 from ..client.failures import BadAnswer
 from ..errors import McpError
@@ -16,7 +17,7 @@ from .checking.findings import LEVELS, Finding, at_least, counted
 from .checking.rules import reviewed, tokens
 from .checking.serving import listed_after_handshake, listed_without_handshake, served
 from .checking.starting import Start, start, started
-from .rendering import as_json
+from .showing import as_json, complain, failed, show
 
 FOUND_ERRORS = 1
 WRONG_COMMAND = 2
@@ -26,14 +27,15 @@ _COLUMNS = 100
 def execute(options: argparse.Namespace) -> int:
     """Print what is found; the status is 1 if there are errors."""
     if os.isatty(2):
-        print(f"loading {options.target} …", end="\r", file=sys.stderr, flush=True)
+        complain(f"loading {options.target} …", end="\r")
     try:
         begin = start(options.target, options.timeout)
         if begin.failed:
-            return _refused(begin.failed)
+            return failed(WRONG_COMMAND, begin.failed)
         report = asyncio.run(asyncio.wait_for(_review(options, begin), options.timeout))
     except TimeoutError as error:
-        return _refused(str(error) or f"no answer within {options.timeout:g} seconds")
+        late = str(error) or f"no answer within {options.timeout:g} seconds"
+        return failed(WRONG_COMMAND, late)
     found: list[Finding] = report.pop("findings")
     shown = at_least(found, options.level)
     if options.json:
@@ -41,13 +43,8 @@ def execute(options: argparse.Namespace) -> int:
         text = as_json({"target": options.target, **report, "findings": findings})
     else:
         text = rendered(options.target, shown, options.level)
-    print(text, end="")
+    show(text, end="")
     return FOUND_ERRORS if report["found"]["error"] else 0
-
-
-def _refused(message: str) -> int:
-    print(f"toolhaft: {message}", file=sys.stderr)
-    return WRONG_COMMAND
 
 
 async def _review(options: argparse.Namespace, begin: Start) -> dict[str, Any]:
@@ -86,7 +83,7 @@ def rendered(target: str, shown: list[Finding], level: str) -> str:
         where = places[0] if len(places) == 1 else f"{len(places)} places"
         lines += _wrapped(f"{badness}: {where}: {what}")
         lines += _wrapped(f"-> {advice}", indent="    ") if advice else []
-        lines += [f"    {place}" for place in places if len(places) > 1]
+        lines += [f"    {line(place)}" for place in places if len(places) > 1]
     numbers = counted(shown)
     counts = [_count(numbers[each], each) for each in LEVELS[: LEVELS.index(level) + 1]]
     return "\n".join([*lines, f"{target}: {', '.join(counts)}"]) + "\n"
@@ -94,7 +91,7 @@ def rendered(target: str, shown: list[Finding], level: str) -> str:
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(
-        text,
+        line(text),
         _COLUMNS,
         initial_indent=indent,
         subsequent_indent="    ",

@@ -1,9 +1,10 @@
 """`toolhaft clients`: which clients are known, where their files are, what of ours is there."""
 
 import argparse
-import json
 from collections.abc import Sequence
 from typing import Any
+
+from toolhaft_bridge.display import line
 
 from .installing.clients import CLIENTS, Client
 from .installing.finding import sign_of
@@ -11,6 +12,7 @@ from .installing.places import Machine, this_machine
 from .installing.saying import CANNOT_CHANGE, failed, say
 from .installing.seeing import Reader
 from .installing.splicing import Unclear
+from .showing import as_json
 
 _HEAD = ("client", "scope", "found by", "configuration", "servers of ours")
 
@@ -24,7 +26,7 @@ def execute(options: argparse.Namespace) -> int:
         return failed(CANNOT_CHANGE, str(error))
     rows = [row for client in CLIENTS.values() for row in _rows(reader, client, machine)]
     if options.json:
-        say(json.dumps({"clients": rows}, indent=2, ensure_ascii=False))
+        say(as_json({"clients": rows}), end="")
         return 0
     shown = [row for row in rows if row["scope"] == "user" or row["exists"]]
     say(_table([_HEAD, *(_cells(row) for row in shown)]), end="")
@@ -61,7 +63,8 @@ def _state(reader: Reader, client: Client, scope: str) -> dict[str, Any]:
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     servers = f"broken: {row['problem']}" if row["problem"] else ", ".join(row["servers"])
     path = row["path"] if row["exists"] else f"({row['path']})"
-    return row["client"], row["scope"], row["by"] or "-", path, servers or "-"
+    cells = row["client"], row["scope"], row["by"] or "-", path, servers or "-"
+    return tuple(map(line, cells))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

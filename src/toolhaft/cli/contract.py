@@ -7,7 +7,7 @@ from ..testing.contract import is_set, report, write_contract
 from ..testing.differences import Difference, differences
 from ..testing.snapshot import BadContract, Json, listed, read
 from .outputs import cannot_write
-from .rendering import as_json
+from .showing import as_json
 from .visit import WRONG_COMMAND, Visit, conduct, failed
 
 BREAKS = 1

@@ -35,6 +35,10 @@ class Conversation:
         """What the server offers."""
         return self._talk.capabilities
 
+    def instructions(self) -> str:
+        """What the server says of its use to a model; empty if nothing."""
+        return str(self._talk.instructions or "")
+
     async def all_of(self, method: str, member: str) -> list[Json]:
         """The entries of a list, from all of its pages."""
         return await self._talk.all_of(method, member)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from ..errors import McpError
 from .option_values import LISTS
-from .rendering import as_json, prompt_entry, resource_entry, section, tool_entry
+from .rendering import paragraph, prompt_entry, resource_entry, section, tool_entry
+from .showing import as_json
 from .visit import Visit, conduct
 
 _PATIENCE = 1.0
@@ -45,8 +46,11 @@ async def _list(visit: Visit, options: argparse.Namespace) -> int:
         for name, row in _LISTS.items()
         if name in wanted
     }
+    instructions = "" if options.only else visit.talk.instructions()
     if options.json:
-        visit.write(as_json({_LISTS[name].member: entries for name, entries in found.items()}))
+        listed: dict[str, Any] = {"instructions": instructions} if instructions else {}
+        listed |= {_LISTS[name].member: entries for name, entries in found.items()}
+        visit.write(as_json(listed))
         return 0
     if "completions" in offered and "prompts" in found:
         found["prompts"] = [await _with_values(visit, prompt) for prompt in found["prompts"]]
@@ -55,6 +59,8 @@ async def _list(visit: Visit, options: argparse.Namespace) -> int:
         for name, entries in found.items()
         if entries
     ]
+    if instructions:
+        sections.insert(0, section("instructions", [paragraph(instructions)]))
     visit.write("\n".join(sections) or f"no {', no '.join(found)}\n")
     return 0
 

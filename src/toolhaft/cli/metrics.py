@@ -25,6 +25,7 @@ from toolhaft_bridge.places import (
 
 from ..exposition import table
 from ..measured import BOUNDS, Key, Measured, Page
+from .showing import as_json, failed, show
 
 _REFUSED = 4
 _WRONG = 2
@@ -52,16 +53,14 @@ def execute(options: argparse.Namespace) -> int:
     try:
         text = text_of(options.where, dict(options.header))
         if options.text:
-            sys.stdout.write(text)
+            show(text, end="")
             return 0
         pages = read(text)
     except NoMetrics as error:
-        print(f"toolhaft: {error}", file=sys.stderr)
-        return _REFUSED
+        return failed(_REFUSED, str(error))
     except ValueError as error:
-        print(f"toolhaft: {error}", file=sys.stderr)
-        return _WRONG
-    sys.stdout.write(_as_json(pages) if options.json else _as_tables(pages))
+        return failed(_WRONG, str(error))
+    show(_as_json(pages) if options.json else _as_tables(pages), end="")
     return 0
 
 
@@ -238,7 +237,7 @@ def _as_json(pages: list[Page]) -> str:
         }
         for page in pages
     ]
-    return msgspec.json.format(msgspec.json.encode(shown), indent=2).decode() + "\n"
+    return as_json(msgspec.to_builtins(shown))
 
 
 def _numbers(each: Measured) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def _list(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(LISTS)} (default: all of them)",
     )
     _conversation(parser)
-    parser.set_defaults(answer=[])
+    parser.set_defaults(answer=[], raw=False)
 
 
 def _call(parser: argparse.ArgumentParser) -> None:
@@ -111,6 +111,7 @@ def _call(parser: argparse.ArgumentParser) -> None:
     _conversation(parser)
     _answers(parser)
     _output(parser, "write the first image, sound or blob to a file, or else the text")
+    _raw(parser)
 
 
 def _read(parser: argparse.ArgumentParser) -> None:
@@ -118,6 +119,7 @@ def _read(parser: argparse.ArgumentParser) -> None:
     _conversation(parser)
     _answers(parser)
     _output(parser, "write what was read to a file")
+    _raw(parser)
 
 
 def _prompt(parser: argparse.ArgumentParser) -> None:
@@ -125,6 +127,7 @@ def _prompt(parser: argparse.ArgumentParser) -> None:
     _words(parser, "name=text or name=@file; name=a name=b for a list")
     _conversation(parser)
     _answers(parser)
+    _raw(parser)
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
@@ -162,7 +165,7 @@ def _contract(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the changes as JSON")
     _times(parser)
     _headers(parser)
-    parser.set_defaults(attach=None, revision=None, answer=[])
+    parser.set_defaults(attach=None, revision=None, answer=[], raw=False)
 
 
 def _install(parser: argparse.ArgumentParser) -> None:
@@ -336,6 +339,12 @@ def _times(parser: argparse.ArgumentParser) -> None:
 
 def _output(parser: argparse.ArgumentParser, help_: str) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help=help_)
+
+
+def _raw(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--raw", action="store_true", help="also on a terminal, show control characters as they are"
+    )
 
 
 # Each with its summary, what it takes beside the target, and what follows its help.

@@ -4,7 +4,8 @@ import argparse
 
 from .arguments import split, texts
 from .conversation import member
-from .rendering import as_json, messages_text
+from .rendering import messages_text
+from .showing import as_json
 from .visit import Visit, conduct
 
 

@@ -7,9 +7,11 @@ import sys
 import time
 from typing import Any
 
+from toolhaft_bridge.display import line
 from toolhaft_bridge.places import NotAttached, Refused, ask, connect, sockets
 
 from ..runtime.sockets import Taken, locked, remove_stale
+from .showing import as_json, failed, show
 
 _PATIENCE = 2.0
 _COLUMNS = ("name", "pid", "server", "version", "since", "clients")
@@ -18,15 +20,14 @@ _COLUMNS = ("name", "pid", "server", "version", "since", "clients")
 def execute(options: argparse.Namespace) -> int:
     """Print the list. Sockets that nobody listens to any more are removed."""
     if sys.platform == "win32":
-        print("toolhaft: attach is not supported on Windows yet", file=sys.stderr)
-        return 2
+        return failed(2, "attach is not supported on Windows yet")
     found = [_look(name, path) for name, path in sockets()]
     if options.json:
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        show(as_json(found), end="")
     elif found:
-        print("\n".join(_table(found)))
+        show("\n".join(_table(found)))
     else:
-        print("no process is attached; server.attach() in a process of yours does it")
+        show("no process is attached; server.attach() in a process of yours does it")
     return 0
 
 
@@ -65,7 +66,7 @@ def _table(found: list[dict[str, Any]]) -> list[str]:
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     for number, process in enumerate(found, start=1):
         if "problem" in process:
-            lines[number] = f"{process['name'].ljust(widths[0])}  ({process['problem']})"
+            lines[number] = f"{rows[number][0].ljust(widths[0])}  ({line(process['problem'])})"
     return lines
 
 
@@ -73,4 +74,4 @@ def _cell(process: dict[str, Any], column: str) -> str:
     value = process.get(column, "")
     if column == "since" and isinstance(value, int | float):
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(value))
-    return str(value)
+    return line(str(value))

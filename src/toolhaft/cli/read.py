@@ -1,13 +1,13 @@
 """`toolhaft read TARGET URI`: read a resource."""
 
 import argparse
-import sys
 from base64 import b64decode
 from typing import Any
 
 from .conversation import member
-from .rendering import as_json, mentioned, terminated
-from .visit import Visit, conduct
+from .rendering import mentioned, terminated
+from .showing import as_json
+from .visit import Visit, complain, conduct
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -21,7 +21,7 @@ async def _read(visit: Visit, options: argparse.Namespace) -> int:
         visit.write(as_json(result), options.output)
         return 0
     contents = member(result, "contents")
-    if options.output is None and visit.on_terminal:
+    if options.output is None and visit.for_people:
         _show(visit, contents)
         return 0
     visit.write(
@@ -37,7 +37,7 @@ def _show(visit: Visit, contents: list[dict[str, Any]]) -> None:
         else:
             size = len(b64decode(each["blob"]))
             note = mentioned(each.get("mimeType"), size)
-            print(f"{note}; -o FILE writes them to a file", file=sys.stderr)
+            complain(f"{note}; -o FILE writes them to a file\n")
 
 
 def _bytes(contents: dict[str, Any], *, several: bool) -> bytes:

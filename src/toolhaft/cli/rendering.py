@@ -5,18 +5,23 @@ import textwrap
 from base64 import b64decode
 from typing import Any, TypeAlias
 
+from toolhaft_bridge.display import line, record
+
+from ..client.shapes import as_list, as_object
+from .showing import as_json
 from .wording import full, parameters, short
 
 Json: TypeAlias = dict[str, Any]
 
 _COLUMNS = 100
+_HINTS = {
+    "readOnlyHint": ("read-only", "not read-only"),
+    "destructiveHint": ("destructive", "not destructive"),
+    "idempotentHint": ("idempotent", "not idempotent"),
+    "openWorldHint": ("open world", "closed world"),
+}
 _LONGEST_WHOLE = 60
 _MOST_VALUES = 10
-
-
-def as_json(value: object) -> str:
-    """JSON for people and programs."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 # Lists
@@ -33,9 +38,9 @@ def tool_entry(tool: Json) -> str:
 
 def resource_entry(resource: Json) -> str:
     """A resource or a template in the list."""
-    uri = resource.get("uri") or resource["uriTemplate"]
+    uri = line(resource.get("uri") or resource["uriTemplate"])
     kind = resource.get("mimeType")
-    return _entry(f"{uri}  [{kind}]" if kind else uri, resource)
+    return _entry(f"{uri}  [{line(kind)}]" if kind else uri, resource)
 
 
 def prompt_entry(prompt: Json) -> str:
@@ -77,19 +82,54 @@ def _first_paragraph(described: Json) -> str:
 
 def _entry(head: str, described: Json, details: list[str] | None = None) -> str:
     description = str(described.get("description", "")).strip()
-    lines = [*description.splitlines()[:1], *(details or [])]
+    lines = [
+        *_named("title", _title(described)),
+        *description.splitlines()[:1],
+        *_named("hints", ", ".join(_hints(described))),
+        *(details or []),
+    ]
     return "\n".join([f"  {head}", *(_wrapped(line, " " * 6) for line in lines if line)])
 
 
 def _wrapped(text: str, indent: str) -> str:
     return textwrap.fill(
-        text,
+        line(text),
         _COLUMNS,
         initial_indent=indent,
         subsequent_indent=" " * 10,
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _named(name: str, text: str) -> list[str]:
+    return [f"{name}: {text}"] if text else []
+
+
+def _title(described: Json) -> str:
+    """What it is called for people, unless that is its name."""
+    annotations = as_object(described.get("annotations")) or {}
+    title = str(described.get("title") or annotations.get("title") or "")
+    return "" if title == described["name"] else title
+
+
+def _hints(described: Json) -> list[str]:
+    """What was said of a tool, or of a resource; what was not said is not known."""
+    annotations = as_object(described.get("annotations")) or {}
+    hints = [
+        words[0] if annotations[key] else words[1]
+        for key, words in _HINTS.items()
+        if isinstance(annotations.get(key), bool)
+    ]
+    audience = as_list(annotations.get("audience")) or []
+    hints += [f"for {' and '.join(map(str, audience))}"] if audience else []
+    priority = annotations.get("priority")
+    return [*hints, f"priority {priority}"] if isinstance(priority, int | float) else hints
+
+
+def paragraph(text: str) -> str:
+    """Lines of their own, indented."""
+    return "\n".join(f"  {line(each)}".rstrip() for each in text.strip().splitlines())
 
 
 def section(title: str, entries: list[str]) -> str:
@@ -120,7 +160,7 @@ def shown(block: Json) -> str:
     if data is not None:
         return mentioned(held.get("mimeType"), len(data))
     if block["type"] == "resource_link":
-        return f"{block['name']} <{block['uri']}>"
+        return line(f"{block['name']} <{block['uri']}>")
     if has_text(block):
         return str(held["text"])
     return json.dumps(block, ensure_ascii=False)
@@ -128,7 +168,7 @@ def shown(block: Json) -> str:
 
 def mentioned(kind: str | None, size: int) -> str:
     """Bytes that are not shown."""
-    return f"[{kind or 'application/octet-stream'}, {size} bytes]"
+    return f"[{line(kind or 'application/octet-stream')}, {size} bytes]"
 
 
 def result_text(result: Json, without: Json | None = None) -> str:
@@ -143,7 +183,7 @@ def result_text(result: Json, without: Json | None = None) -> str:
 def messages_text(messages: list[Json]) -> str:
     """The messages of a prompt, each under its role."""
     return "\n".join(
-        f"{message['role']}:\n{terminated(shown(message['content']))}" for message in messages
+        f"{line(message['role'])}:\n{terminated(shown(message['content']))}" for message in messages
     )
 
 
@@ -159,13 +199,13 @@ def notice(method: str, params: Json) -> str | None:
     """Progress or a log message in one line; None for what is of no interest here."""
     if method == "notifications/progress":
         total = "" if params.get("total") is None else f"/{_number(params['total'])}"
-        line = f"progress {_number(params['progress'])}{total} {params.get('message', '')}"
-        return line.rstrip()
+        told = f"progress {_number(params['progress'])}{total} {params.get('message', '')}"
+        return record(told.rstrip())
     if method == "notifications/message":
         data: object = params["data"]
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
         logger = f"{params['logger']}: " if "logger" in params else ""
-        return f"{params['level']}: {logger}{text}"
+        return record(f"{params['level']}: {logger}{text}")
     return None
 
 

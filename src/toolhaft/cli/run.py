@@ -2,13 +2,13 @@
 
 import argparse
 import os
-import sys
 
 from ..listener import Listener
 from ..protocol.ports import Traffic
 from ..runtime import descriptors, interrupts
 from ..server import Server
 from .outputs import cannot_write
+from .showing import failed
 from .target import BadTarget, load_any, load_for_stdio
 
 
@@ -39,8 +39,7 @@ def execute(options: argparse.Namespace) -> int:
         _check_unused(options)
         return _over_stdio(found, options)
     except (BadTarget, OSError, ValueError, ModuleNotFoundError) as error:
-        print(f"toolhaft: {_told(error)}", file=sys.stderr)
-        return 2
+        return failed(2, _told(error))
 
 
 def _told(error: Exception) -> str:

@@ -8,6 +8,7 @@ import os
 import sys
 
 from ..runtime.stderr import drain
+from .showing import complain
 
 _CHUNK = 4096
 
@@ -22,7 +23,7 @@ class Terminal:
     def say(self, text: str) -> None:
         """Show a text of the server's, without what a terminal would obey."""
         drain.flush()
-        print(plain(text), end="", file=sys.stderr, flush=True)
+        complain(text, end="")
 
     async def line(self, prompt: str) -> str | None:
         """What is typed up to the end of the line; None if nothing more will come."""
@@ -54,8 +55,3 @@ def terminal_at(descriptor: int) -> Terminal | None:
     """The person to ask; None if there is nobody who could read and type."""
     is_there = os.isatty(descriptor) and sys.stderr is not None and sys.stderr.isatty()  # pyright: ignore[reportUnnecessaryComparison]
     return Terminal(descriptor) if is_there else None
-
-
-def plain(text: str) -> str:
-    """A text without control characters."""
-    return "".join(sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in text)

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from types import FrameType
 from typing import TypeAlias
 
+from toolhaft_bridge.display import block
 from toolhaft_bridge.outputs import replace
 from toolhaft_bridge.places import NotAttached
 
@@ -20,6 +21,7 @@ from ..client.failures import BadAnswer, Refused, ServerGone
 from ..errors import McpError
 from ..runtime import descriptors
 from ..runtime.stderr import drain, log_to_stderr
+from . import showing
 from .arguments import BadArgument
 from .asking import Answers, CannotAnswer, hint
 from .conversation import Conversation, conversation
@@ -39,16 +41,17 @@ class Visit:
     """What a command may do: ask the server, read stdin, write stdout."""
 
     def __init__(
-        self, talk: Conversation, wires: descriptors.Descriptors, *, is_http: bool
+        self, talk: Conversation, wires: descriptors.Descriptors, *, is_http: bool, raw: bool
     ) -> None:
         self.talk = talk
         self.is_http = is_http
         self._wires = wires
+        self._raw = raw
 
     @property
-    def on_terminal(self) -> bool:
-        """Does a person look at stdout?"""
-        return os.isatty(self._wires.output)
+    def for_people(self) -> bool:
+        """Is stdout a terminal, and was its content not asked for as it is?"""
+        return not self._raw and os.isatty(self._wires.output)
 
     def stdin(self) -> bytes:
         """All of the real stdin."""
@@ -56,12 +59,16 @@ class Visit:
             return file.read()
 
     def write(self, data: str | bytes, path: str | None = None) -> None:
-        """Write to a file or, without one, to the real stdout.
+        """Write to a file or, without one, to the real stdout: text as it is, but to a terminal
+        without what that would obey, unless that is asked for.
 
         Raises:
             BadArgument: the file cannot be written.
         """
-        data = data.encode() if isinstance(data, str) else data
+        if isinstance(data, str):
+            if path is None and self.for_people:
+                data = block(data)
+            data = data.encode("utf-8", "backslashreplace")
         if path is not None:
             try:
                 replace(path, data)
@@ -109,7 +116,7 @@ def failed(status: int, message: str) -> int:
 def complain(text: str) -> None:
     """Write to stderr, after everything that was logged before."""
     drain.flush()
-    print(text, end="", file=sys.stderr, flush=True)
+    showing.complain(text, end="")
 
 
 async def _talk(
@@ -125,7 +132,7 @@ async def _talk(
             answers = Answers(options.answer, terminal_at(wires.input))
             asking = conversation(place.transport, options.revision, _hear, answers)
             async with asking as asked:
-                visit = Visit(asked, wires, is_http=place.is_http)
+                visit = Visit(asked, wires, is_http=place.is_http, raw=options.raw)
                 status = await talk(visit, options)
                 for name in answers.unused():
                     complain(f"note: nobody has asked for --answer {name}\n")
@@ -153,9 +160,9 @@ def _why(error: Exception, options: argparse.Namespace) -> str:
 
 
 def _hear(method: str, params: dict[str, object]) -> None:
-    line = notice(method, params)
-    if line is not None:
-        print(line, file=sys.stderr, flush=True)
+    told = notice(method, params)
+    if told is not None:
+        showing.complain(told)
 
 
 class _Watchdog:

@@ -6,6 +6,8 @@ import sys
 import threading
 import traceback
 
+from toolhaft_bridge.display import record
+
 _MOST_TEXTS = 1000
 _A_MOMENT = 0.2
 _MOST_FRAMES = 20
@@ -51,17 +53,20 @@ class Drain:
             text, error = self._texts.get()
             lost, self._lost = self._lost, 0
             try:
-                sys.stderr.write(text + (f"({lost} lines were lost)\n" if lost else ""))
-                sys.stderr.write("" if error is None else _told(error))
+                sys.stderr.write(_written(text, error))
+                sys.stderr.write(f"({lost} lines were lost)\n" if lost else "")
                 sys.stderr.flush()
             except Exception:  # it is closed, or what a tool has put in its place
                 self._lost += lost + 1
             self._texts.task_done()
 
 
-def _told(error: traceback.TracebackException) -> str:
-    """A traceback that is never long. Sources are read here, on the thread that has the time."""
-    return "".join(error.format())[-_MOST_CHARACTERS // 2 :].rstrip() + "\n"
+def _written(text: str, error: traceback.TracebackException | None) -> str:
+    """A record as it is written: what a message or an exception says, be it of a client's making,
+    cannot look like another record. Sources are read here, on the thread that has the time."""
+    if error is not None:
+        text += "".join(error.format())[-_MOST_CHARACTERS // 2 :]
+    return record(text.rstrip("\n")) + "\n"
 
 
 drain = Drain()
