@@ -1,10 +1,36 @@
 """The way from a call to its handler: through the middleware, and not before the lifespan."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
 
 from .errors import MethodNotFound, shown
 from .protocol.calls import Exchange, Handler, Middleware, Next, Outcome, Result
 from .protocol.ports import LifespanState
+from .types.lifecycle import DiscoverResult, InitializeResult
+from .types.prompts import CompleteResult, GetPromptResult, ListPromptsResult
+from .types.resources import (
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ReadResourceResult,
+)
+from .types.tools import CallToolResult, ListToolsResult
+from .types.wire import Wire
+
+# What a request is answered with, unless it is text that was encoded before.
+_RESULTS: Mapping[str, type[Wire]] = {
+    "initialize": InitializeResult,
+    "server/discover": DiscoverResult,
+    "tools/call": CallToolResult,
+    "tools/list": ListToolsResult,
+    "prompts/get": GetPromptResult,
+    "prompts/list": ListPromptsResult,
+    "resources/read": ReadResourceResult,
+    "resources/list": ListResourcesResult,
+    "resources/templates/list": ListResourceTemplatesResult,
+    "completion/complete": CompleteResult,
+}
 
 # These are answered before the lifespan has begun, so that a client learns at once that we live.
 _AT_ONCE = frozenset(
@@ -69,19 +95,52 @@ class Dispatch:
 
     def _through(self, handler: Handler) -> Next:
         """The handler behind the middleware."""
+        made: Result = b""
 
         async def innermost(exchange: Exchange) -> Result:
-            return await self._later(exchange, handler)
+            nonlocal made
+            made = await self._later(exchange, handler)
+            return made
 
+        first, *others = self._middleware
         call: Next = innermost
-        for layer in reversed(self._middleware):
+        for layer in reversed(others):
             call = _layer(layer, call)
-        return call
+
+        async def outermost(exchange: Exchange) -> Result:
+            result = await first(exchange, call)
+            return result if result is made else _checked(result, exchange.method)
+
+        return outermost
 
     async def _later(self, exchange: Exchange, handler: Handler) -> Result:
         if self._lifespan is not None and exchange.method not in _AT_ONCE:
             await self._lifespan.wait()
         return await exchange.settle(handler(exchange))
+
+
+def _checked(result: Any, method: str) -> Result:
+    """What a middleware has returned in place of what the handler gave.
+
+    Raises:
+        TypeError: a client would not understand it.
+    """
+    if isinstance(result, _RESULTS.get(method, Wire)):
+        return cast(Result, result)
+    if isinstance(result, bytes) and _is_object(result):
+        return result
+    kind = _RESULTS[method].__name__ if method in _RESULTS else "result"
+    raise TypeError(
+        f"a middleware returned {type(result).__name__} for {method}; return what "
+        f"`await call(exchange)` gave, or a {kind} of your own"
+    )
+
+
+def _is_object(text: bytes) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False
 
 
 def _layer(layer: Middleware, call: Next) -> Next:

@@ -6,7 +6,7 @@ is wrong and salvages the id, so that the sender learns which of its requests fa
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -62,6 +62,40 @@ def _plain(value: object) -> object:
 # JSON, compact. Raises what msgspec raises for what JSON cannot hold. No function of ours is around
 # it, since it is called for every answer.
 encode = msgspec.json.Encoder(enc_hook=_plain).encode
+
+
+def encode_text(value: object) -> bytes:
+    """The same for what holds text of authors, in which half of a surrogate pair may stand."""
+    try:
+        return encode(value)
+    except UnicodeEncodeError:
+        return encode_mended(value, _plain)
+
+
+def encode_mended(value: object, hook: Callable[[Any], Any]) -> bytes:
+    """JSON of a value whose text has halves of surrogate pairs, which UTF-8 cannot hold: each is
+    replaced by U+FFFD.
+
+    Args:
+        hook: writes what msgspec does not know.
+    """
+
+    def plain(unknown: Any) -> Any:
+        return _decode_anything(unknown) if isinstance(unknown, Raw) else hook(unknown)
+
+    return encode(_mended(msgspec.to_builtins(value, str_keys=True, enc_hook=plain)))
+
+
+def _mended(value: Any) -> Any:
+    kind = cast(Any, type(value))
+    if kind is str:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if kind is dict:
+        return {_mended(key): _mended(each) for key, each in value.items()}
+    if kind is list or kind is tuple:
+        return [_mended(each) for each in value]
+    return value
+
 
 _BASE = len(b'{"jsonrpc":"2.0","method":""}')
 _ID, _PARAMS = len(b',"id":'), len(b',"params":')

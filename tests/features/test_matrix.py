@@ -2484,21 +2484,6 @@ FAILED = [
         "WrongResult",
         f"{BREAKS}annotation: result[0]: expected a number",
     ),
-    Failed("lone surrogate", str, "\ud800", "UnicodeEncodeError", "surrogates not allowed"),
-    Failed(
-        "lone surrogate in a dict",
-        UNDECLARED,
-        {"a": "\ud800"},
-        "UnicodeEncodeError",
-        "surrogates not",
-    ),
-    Failed(
-        "lone surrogate in Text",
-        Text,
-        Text("\ud800"),
-        "UnicodeEncodeError",
-        "surrogates not allowed",
-    ),
     Failed("unknown object", UNDECLARED, Opaque(), "TypeError", "Opaque cannot be told in JSON"),
     Failed(
         "unknown object inside",

@@ -151,7 +151,7 @@ def test_a_value_that_breaks_its_annotation_is_refused(annotation: Any, value: A
         rendered(annotation, value)
 
 
-@pytest.mark.parametrize("value", [object(), {1, object()}, "\udc80", {"a": b"\xff", "b": print}])
+@pytest.mark.parametrize("value", [object(), {1, object()}, {"a": b"\xff", "b": print}])
 def test_a_value_that_json_cannot_hold_raises(value: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         rendered(UNDECLARED, value)

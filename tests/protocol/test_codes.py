@@ -79,10 +79,8 @@ def test_a_code_may_be_a_member_of_an_enumeration() -> None:
 class Unfinished(McpError):
     """An author's own, which does not call the constructor of its class."""
 
-    code = -32050
-
     def __init__(self) -> None:
-        pass
+        self.code = -32050
 
 
 def failing() -> Server:

@@ -58,7 +58,13 @@ class Complete:
             )
         self.function: Callable[..., Any] = function
         self.is_async = inspect.iscoroutinefunction(function)
-        self._wants_given = len(inspect.signature(function).parameters) > 1
+        self._wants_given = _takes(function, "value", "given")
+        if not self._wants_given and not _takes(function, "value"):
+            name = getattr(function, "__name__", type(function).__name__)
+            raise TypeError(
+                f"Complete: {name} must take (value), or (value, given) with the arguments that "
+                f"are given already, not {inspect.signature(function)}"
+            )
 
     @classmethod
     def among(cls, values: Iterable[object]) -> "Complete":
@@ -72,6 +78,14 @@ class Complete:
             if self._wants_given
             else partial(self.function, value)
         )
+
+
+def _takes(function: Callable[..., Any], *given: str) -> bool:
+    try:
+        inspect.signature(function).bind(*given)
+    except TypeError:
+        return False
+    return True
 
 
 def spelled(choice: object) -> str:

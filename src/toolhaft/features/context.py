@@ -40,7 +40,8 @@ class Client(Struct, frozen=True):
     capabilities: dict[str, Any]
 
     def can(self, path: str) -> bool:
-        """Did the client declare this capability? `can("elicitation.url")`."""
+        """Did the client declare this capability? `can("elicitation.url")`, or of an extension
+        `can("extensions.io.modelcontextprotocol/ui")`."""
         return declares(self.capabilities, path)
 
 

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 from ..schema.derived import schema_of
 from ..schema.fields import MISSING, given_default, is_dataclass_field
 from ..schema.kinds import kind_of
-from ..schema.notes import is_field, read_notes
+from ..schema.notes import alias_of, is_field, read_notes
 from ..schema.renewal import can_change, renewed
 from .authoring import unwrapped
 from .completer import Complete
@@ -142,6 +142,7 @@ def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters, what
         notes += [
             note for _, *each in inside for note in each if isinstance(note, Dependency | Header)
         ]
+    _refuse_aliases(parameter.name, [*notes, parameter.default], what)
     default = MISSING if parameter.default is parameter.empty else parameter.default
     if isinstance(default, Dependency | Header) or is_field(default):
         notes.append(default)
@@ -164,6 +165,15 @@ def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters, what
             found.inquired.append(_inquired(described, note, what))
             return
     found.given.append(described)
+
+
+def _refuse_aliases(name: str, notes: list[Any], what: str) -> None:
+    """The name of an argument is that of its parameter; one that a note gives would be ignored."""
+    for alias in filter(None, map(alias_of, notes)):
+        raise TypeError(
+            f"{what}: parameter {name!r} has the alias {alias!r}, and arguments have the names of "
+            f"their parameters; name the parameter {alias!r}, or take a model with this alias"
+        )
 
 
 def _described(name: str, base: Any, notes: list[Any], default: Any) -> Parameter:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
-from ..envelope import encode, is_null
+from ..envelope import encode_text, is_null
 from ..protocol.calls import Exchange
 from ..protocol.journal import LAST_ROUND, Journal
 from ..protocol.journal import Asked as Kept
@@ -110,7 +110,7 @@ class Rounds:
 def _kept(asked: Asked[Any]) -> Kept:
     question = asked.question
     single = isinstance(asked, Elicit) and asked.is_single
-    return Kept(question.method, Raw(encode(question.params)), question.requires, single)
+    return Kept(question.method, Raw(encode_text(question.params)), question.requires, single)
 
 
 def _question(kept: Kept, params: Wire | Raw) -> Question:

@@ -8,12 +8,13 @@ from typing import Annotated, Any, Never, NewType, NoReturn, cast, get_args, get
 import msgspec
 from msgspec import UNSET, Raw
 
+from ..envelope import encode_mended, encode_text
 from ..errors import ToolError
 from ..protocol.calls import Result as Outgoing
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
 from ..schema.derived import CARRIED, Schema, UnknownType, schema_of
-from ..schema.kinds import decoder_of, how_to_await, in_words, kind_of
+from ..schema.kinds import decoder_of, how_to_await, in_words, kind_of, write_hook, write_text
 from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
@@ -128,7 +129,11 @@ class Output:
         elif self._check is not None and not isinstance(value, _WHOLE):
             return self._structured(value, revision)
         if isinstance(value, str):
-            return self._fit(_text_only(encode(value)))
+            try:
+                text = encode(value)
+            except UnicodeEncodeError:
+                text = encode_mended(value, write_hook)
+            return self._fit(_text_only(text))
         if value is None:
             return _EMPTY
         return self._content(value, revision)
@@ -151,7 +156,10 @@ class Output:
         return self._structured(value, revision)
 
     def _structured(self, value: Any, revision: Revision) -> bytes:
-        body = encode(value)
+        try:
+            body = encode(value)
+        except UnicodeEncodeError:
+            body = encode_mended(value, write_hook)
         if self._check is not None:
             self._check(body)
         # A string is its own text; anything else is shown as the JSON it is.
@@ -167,7 +175,7 @@ class Output:
         """A result that the author has put together."""
         structured = result.structured_content
         if structured is not UNSET:
-            body = encode(structured)
+            body = write_text(structured)
             if self._check is not None and result.is_error is not True:
                 self._check(body)
             is_object = body[:1] == b"{" if self._is_object is None else self._is_object
@@ -177,7 +185,7 @@ class Output:
             )
         elif self.schema is not None and result.is_error is not True:
             raise WrongResult("it promises structured content, and its Result has none")
-        encoded = self._fit(encode(lowered(result, revision)))
+        encoded = self._fit(encode_text(lowered(result, revision)))
         # One that says it failed stays what it is, so that whoever counts can see it.
         is_plain = result.meta is UNSET and result.is_error is not True
         return encoded if is_plain else result

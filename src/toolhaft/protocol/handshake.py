@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ..envelope import Id, encode, request
+from ..envelope import Id, encode_text, request
 from ..errors import InternalError, InvalidRequest, ToolError
 from ..types.lifecycle import InitializeParams
 from ..types.notices import LEVELS
@@ -208,7 +208,7 @@ class Session:
     def finish(self, call: Call, result: Result) -> bytes:
         """The result without anything that the client's revision does not know."""
         if not isinstance(result, bytes):
-            result = encode(lowered(result, call.caller.revision))
+            result = encode_text(lowered(result, call.caller.revision))
         if call.method == "initialize":  # not before it is known that the answer can be written
             self._take("opened")
         return result
@@ -242,4 +242,4 @@ def _frame(id_: Id, question: Question, revision: Revision) -> bytes:
         return request(id_, question.method, bytes(params))
     if isinstance(params, ElicitUrlParams):
         params = msgspec.structs.replace(params, elicitation_id=str(id_))
-    return request(id_, question.method, encode(lowered(params, revision)))
+    return request(id_, question.method, encode_text(lowered(params, revision)))

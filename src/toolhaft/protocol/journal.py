@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ..envelope import encode, is_null
+from ..envelope import encode_text, is_null
 from ..errors import InvalidParams, ToolError
 from .digests import digest
 from .questions import ATTEMPTS, Question, Questions, Unfit, unfit
@@ -104,7 +104,7 @@ class Journal:
         answers: dict[str, Any] = {}
         still_open: dict[str, Question] = {}
         for name, question in questions.items():
-            mark = digest(encode((question.method, question.params)))
+            mark = digest(encode_text((question.method, question.params)))
             key = self._key(name, mark)
             raw = self._answer(key, mark)
             if raw is None:

@@ -20,7 +20,7 @@ from ..envelope import (
     Outgoing,
     decode,
     decode_part,
-    encode,
+    encode_text,
     failure,
     in_pieces,
     is_null,
@@ -223,7 +223,7 @@ def failed(call: Call, error: McpError) -> bytes:
 
 def notice(method: str, params: Wire, revision: Revision) -> bytes:
     """The frame of a notification, for a client of this revision."""
-    return notification(method, encode(lowered(params, revision)))
+    return notification(method, encode_text(lowered(params, revision)))
 
 
 def _meta(text: Raw) -> RequestMeta:

@@ -5,7 +5,7 @@ client said that it can answer is told here, for both.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -18,6 +18,8 @@ from .revisions import Revision
 # So often a question is put before answers that do not fit make the call fail.
 ATTEMPTS = 3
 _FORMS = "elicitation.form"
+# Capabilities whose members have names such as "io.modelcontextprotocol/ui".
+_NAMED = ("extensions", "experimental")
 
 
 class Unfit(Exception):
@@ -74,16 +76,26 @@ Decision: TypeAlias = Answered | Waiting | Suspended
 
 def declares(capabilities: Mapping[str, Any], path: str) -> bool:
     """Did a client declare this capability, as in "elicitation.url"?"""
-    found: Any = capabilities
     if path == _FORMS:
         # "elicitation: {}" is how forms were declared before there was anything else.
         found = capabilities.get("elicitation")
         return isinstance(found, dict) and ("form" in found or "url" not in found)
-    for key in path.split("."):
-        if not isinstance(found, dict) or key not in found:
-            return False
-        found = found[key]  # pyright: ignore[reportUnknownVariableType]
-    return True
+    return _has(capabilities, path)
+
+
+def _has(found: Any, path: str) -> bool:
+    """Is there a member at this path? Names of extensions have dots of their own."""
+    if not isinstance(found, Mapping):
+        return False
+    first, _, rest = path.partition(".")
+    members = cast(Mapping[str, Any], found)
+    if first in _NAMED and rest and isinstance(members.get(first), Mapping):
+        named: Mapping[str, Any] = members[first]
+        return rest in named or any(
+            rest.startswith(f"{name}.") and _has(named[name], rest[len(name) + 1 :])
+            for name in named
+        )
+    return first in members and (not rest or _has(members[first], rest))
 
 
 def lacking(

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import UNSET, Raw
 
-from ..envelope import encode
+from ..envelope import encode, encode_text
 from ..errors import (
     BadEnvelope,
     InternalError,
@@ -176,7 +176,7 @@ class Stateless:
             or UNSET,
             request_state=state,
         )
-        return _stamped(self._asking_stamp, encode(result))
+        return _stamped(self._asking_stamp, encode_text(result))
 
     def _sealed(self) -> Sealer:
         if self._seal is None:
@@ -200,9 +200,9 @@ class Stateless:
         result = lowered(result, call.caller.revision)
         meta: Any = getattr(result, "meta", UNSET)
         if meta is UNSET:
-            return _stamped(self._stamp, encode(result))
+            return _stamped(self._stamp, encode_text(result))
         signed = msgspec.structs.replace(result, meta={**meta, SERVER_INFO: self._info})
-        return _stamped(self._TYPE + b",", encode(signed))
+        return _stamped(self._TYPE + b",", encode_text(signed))
 
     def refuse(self, call: Call) -> None:
         """Nothing is remembered, so nothing is taken back."""

@@ -26,6 +26,7 @@ from typing import (
 
 import msgspec
 
+from ..envelope import encode_mended
 from ..errors import clipped
 from . import models
 from .fields import (
@@ -137,6 +138,14 @@ def convert(value: Any, native: Any, *, strict: bool) -> Any:
 
 
 write = msgspec.json.Encoder(enc_hook=write_hook).encode
+
+
+def write_text(value: Any) -> bytes:
+    """The same, with U+FFFD for each half of a surrogate pair, which UTF-8 cannot hold."""
+    try:
+        return write(value)
+    except UnicodeEncodeError:
+        return encode_mended(value, write_hook)
 
 
 _WORDS = {

@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET, Struct
 
+_MSGSPEC_FIELD: Any = type(msgspec.field(default=0))
 _BOUNDS = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern", "tz")
 
 
@@ -66,6 +67,17 @@ def _read(note: Any, found: Notes) -> None:
 def is_field(note: Any) -> bool:
     """Is this what pydantic's `Field(…)` returns?"""
     return type(note).__name__ == "FieldInfo" and _home(note) == "pydantic"
+
+
+def alias_of(note: Any) -> str | None:
+    """The name that pydantic's `Field(alias=…)` or `msgspec.field(name=…)` gives, if it is one."""
+    if is_field(note):
+        alias = note.alias if note.validation_alias is None else note.validation_alias
+        return None if alias is None else str(alias)
+    if isinstance(note, _MSGSPEC_FIELD):
+        name: str | None = note.name
+        return name
+    return None
 
 
 def _home(note: Any) -> str:
