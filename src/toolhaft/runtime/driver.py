@@ -242,7 +242,7 @@ class Driver:
         asking = call.asking
         if asking is not None:
             # It stays: the function goes on, and has still to know that it makes way.
-            call.over = True
+            call.end_messages()
             if self.calls.get(call.key) is call and self.calls.pop(call.key, None) is call:
                 assert call.line is not None
                 frame, error = asking.end(b"", None)
@@ -314,6 +314,8 @@ class Driver:
         if descriptors.forked:  # by the tool; the other process is the server
             os._exit(0)
         running.over = True
+        if running.sends:  # most calls do not, and are not made to wait for a lock
+            running.end_messages()
         asking = running.asking
         if asking is not None:
             running.asking = None  # which knows its call: nobody else would part the two
@@ -371,7 +373,8 @@ class Driver:
         return True
 
     def _cancel(self, running: Running) -> None:
-        running.cancelled = running.over = True
+        running.cancelled = True
+        running.end_messages()
         self.counter.ended(running, "cancelled")
         if running.line is not None:
             running.line.answer(None, None)
@@ -399,7 +402,8 @@ class Driver:
             if self.calls.pop(key, None) is running:
                 log.warning("abandoned: %s", told(running))
                 frame = failed(running, error)
-                running.cancelled = running.over = True
+                running.cancelled = True
+                running.end_messages()
                 self.counter.ended(running, "error")
                 if running.line is not None:
                     running.line.answer(frame, error)

@@ -44,8 +44,9 @@ class _Turn:
 # it can be cancelled, it does now and then.
 _TURN: Final = _Turn()
 _IN_A_ROW: Final = 32
-# Several threads may report at once. Held for as long as it takes to write, never to wait.
-_RISING: Final = threading.Lock()
+# Several threads may send messages of a call at once, while another one ends it. Held for as long
+# as it takes to write, never to wait.
+_SENDING: Final = threading.Lock()
 # Of integers that every client reads as they are.
 _SMALLEST: Final = -(2**53)
 _LARGEST: Final = 2**53
@@ -104,6 +105,8 @@ class Running(Call, eq=False, kw_only=True):
     began: float = field(default_factory=perf_counter)
     # How far it has said that it is.
     reached: float = -inf
+    # Has anything been sent, or is it about to be?
+    sends: bool = False
 
     @property
     def _driver(self) -> "Driving":
@@ -115,7 +118,11 @@ class Running(Call, eq=False, kw_only=True):
         while the client does not read."""
         line = self._open_line()
         if line is not None:
-            line.send(notice(method, params, self.caller.revision))
+            frame = notice(method, params, self.caller.revision)
+            self.sends = True
+            with _SENDING:
+                if not self.over:
+                    line.send(frame)
             self.throttle()
 
     def report(self, done: float, total: float | None, message: str | None) -> None:
@@ -145,12 +152,21 @@ class Running(Call, eq=False, kw_only=True):
             message=UNSET if message is None else message,
         )
         frame = notice("notifications/progress", params, self.caller.revision)
+        self.sends = True
         # "The progress value MUST increase with each notification", whichever thread is quicker.
-        with _RISING:
-            # It may have ended while others had the lock.
+        with _SENDING:
             if done > self.reached and not self.over:
                 self.reached = done
                 line.send(frame)
+
+    def end_messages(self) -> None:
+        """From now on nothing is sent for this call but its answer. Before this returns, messages
+        that other threads are about to send have been sent: one that is sent later sees that the
+        call is over. From any thread."""
+        self.over = True
+        if self.sends:
+            with _SENDING:
+                pass
 
     def _open_line(self) -> Line | None:
         """Where something may still be told. Of a cancelled request: "the server MUST NOT send any
