@@ -1,7 +1,9 @@
 """What registration gives back: a handle by which the thing can be changed while it is served."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self, TypeAlias, TypeVar, Unpack
+from typing import Any, Self, TypeAlias, TypeVar, Unpack, cast
+
+from msgspec import UNSET, structs
 
 from .features.authoring import check_options
 from .features.prompts import Prompt
@@ -9,9 +11,15 @@ from .features.registry import Registry
 from .features.resources import Resource
 from .features.tools import Tool
 from .options import PromptOptions, ResourceOptions, ToolOptions
+from .schema.renewal import renewed
+from .types.prompts import PromptArgument
 
 Item: TypeAlias = Tool | Resource | Prompt
 H = TypeVar("H")
+
+
+def _told(value: Any) -> str | None:
+    return None if value is UNSET else value
 
 
 class Handle:
@@ -22,10 +30,25 @@ class Handle:
 
     __slots__ = ("_registry", "_tenure", "name")
 
-    def __init__(self, registry: Registry[Any], name: str) -> None:
+    def __init__(self, registry: Registry[Any], name: str, tenure: int | None = None) -> None:
         self._registry = registry
-        self._tenure = registry.tenure(name)
+        self._tenure = registry.tenure(name) if tenure is None else tenure
         self.name = name
+
+    @property
+    def title(self) -> str | None:
+        """The name for people, if it has one. Like all that a handle tells, this is what clients
+        would be told now, and raises KeyError if it was removed."""
+        return _told(self._item.description.title)
+
+    @property
+    def description(self) -> str | None:
+        """What clients are told of it, by its author or its docstring."""
+        return _told(self._item.description.description)
+
+    @property
+    def _item(self) -> Any:
+        return self._registry.item(self.name, self._tenure)
 
     @property
     def enabled(self) -> bool:
@@ -33,7 +56,8 @@ class Handle:
         return self._registry.is_enabled(self.name, self._tenure)
 
     def remove(self) -> None:
-        """Take it away. Raises KeyError if it was removed before."""
+        """Take it away; what is shared stays until all others have done so, too. Raises KeyError if
+        it was removed before."""
         self._registry.remove(self.name, self._tenure)
 
     def disable(self) -> None:
@@ -57,7 +81,7 @@ class Handle:
         self, function: Callable[..., Any] | None, changes: Mapping[str, Any], known: type
     ) -> None:
         what = type(self).__name__.removesuffix("Handle").lower()
-        fixed = {"name", "replace"} if what != "resource" else {"replace"}
+        fixed = {"replace", "shared"} | ({"name"} if what != "resource" else set[str]())
         for name in fixed & changes.keys():
             raise TypeError(f"{what} {self.name!r}: update cannot change {name}; remove it and add")
         if not (function is None or callable(function)):
@@ -78,6 +102,16 @@ class ToolHandle(Handle):
 
     __slots__ = ()
 
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The schema of its arguments; a copy."""
+        return cast(dict[str, Any], renewed(self._item.signature.schema))
+
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        """The schema of its result, if clients are promised one; a copy."""
+        return cast("dict[str, Any] | None", renewed(self._item.promised.schema))
+
     def update(
         self, function: Callable[..., Any] | None = None, /, **changes: Unpack[ToolOptions]
     ) -> None:
@@ -90,6 +124,16 @@ class ResourceHandle(Handle):
 
     __slots__ = ()
 
+    @property
+    def uri(self) -> str:
+        """The URI or the template, as its author wrote it."""
+        return str(self._item.uri)
+
+    @property
+    def mime_type(self) -> str | None:
+        """The type of its contents, if its author gave one."""
+        return cast("str | None", self._item.mime_type)
+
     def update(
         self, function: Callable[..., Any] | None = None, /, **changes: Unpack[ResourceOptions]
     ) -> None:
@@ -101,6 +145,11 @@ class PromptHandle(Handle):
     """A prompt of a server."""
 
     __slots__ = ()
+
+    @property
+    def arguments(self) -> list[PromptArgument]:
+        """Its arguments, in their order; copies."""
+        return [structs.replace(each) for each in self._item.description.arguments or ()]
 
     def update(
         self, function: Callable[..., Any] | None = None, /, **changes: Unpack[PromptOptions]

@@ -47,6 +47,32 @@ class Addition(Struct, frozen=True):
     name: str
     item: Any
     replace: bool = False
+    # Several may register it; it stays until all of them have removed it.
+    shared: bool = False
+
+    def check(self) -> None:
+        """Can it be registered?
+
+        Raises:
+            ValueError: the name is taken.
+        """
+        if self.shared:
+            self.registry.check_sharable(self.name, self._is_same)
+        elif not self.replace:
+            self.registry.check_free(self.name)
+
+    def register(self) -> int:
+        """Register it, and tell its tenure.
+
+        Raises:
+            ValueError: the name is taken.
+        """
+        if self.shared:
+            return self.registry.share(self.name, self.item, self._is_same)
+        return self.registry.add(self.name, self.item, replace=self.replace)
+
+    def _is_same(self, other: Any) -> bool:
+        return bool(self.item.signature.function == other.signature.function)
 
 
 class Origin(Struct, frozen=True):
@@ -127,10 +153,9 @@ class Offers:
         """Register a prompt; see `Server.add_prompt`."""
         return self._add(self.made("prompt", function, options), PromptHandle)
 
-    def _add(self, addition: Addition, handle: Callable[[Registry[Any], str], T]) -> T:
+    def _add(self, addition: Addition, handle: Callable[[Registry[Any], str, int], T]) -> T:
         with self.lock:
-            addition.registry.add(addition.name, addition.item, replace=addition.replace)
-            return handle(addition.registry, addition.name)
+            return handle(addition.registry, addition.name, addition.register())
 
     def add_together(self, additions: list[Addition]) -> Callable[[], None]:
         """Register all of them, or none; what is returned takes them away again."""
@@ -139,16 +164,14 @@ class Offers:
             seen: set[tuple[int, str]] = set()
             for addition in additions:
                 registry, name = addition.registry, addition.name
-                if not addition.replace:
-                    registry.check_free(name)
+                addition.check()
                 registry.check_followers(name)
                 if (id(registry), name) in seen:
                     raise ValueError(f"{name!r} is marked twice; give one of them another name")
                 seen.add((id(registry), name))
             for addition in additions:
-                registry, name = addition.registry, addition.name
-                tenure = registry.add(name, addition.item, replace=addition.replace)
-                removals.append(partial(registry.discard, name, tenure))
+                tenure = addition.register()
+                removals.append(partial(addition.registry.discard, addition.name, tenure))
         return partial(self._remove_together, removals)
 
     def _remove_together(self, removals: list[Callable[[], None]]) -> None:
@@ -170,12 +193,15 @@ class Offers:
         if not callable(function):
             raise TypeError(f"what is registered is a function, not {function!r}")
         given = dict(options)
-        replace, name = bool(given.pop("replace", False)), given.pop("name", None)
+        replace, shared = bool(given.pop("replace", False)), bool(given.pop("shared", False))
+        if replace and shared:
+            raise TypeError("replace takes a name away, and shared keeps it; pass one of them")
+        name = given.pop("name", None)
         own = name_of(function) if name is None else name
         bounds = {bound: given.pop(bound) for bound in _BOUNDS if bound in given}
         ready = self.ready(gate=gate, **bounds)
         said = _Said(function, own, ready, given, origin)
-        addition = Addition(*self._makers[kind](said), replace)
+        addition = Addition(*self._makers[kind](said), replace, shared)
 
         def anew(other: Callable[..., Any] | None, changes: Mapping[str, Any]) -> Any:
             another = function if other is None else other

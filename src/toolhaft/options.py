@@ -41,6 +41,7 @@ class _Options(TypedDict, total=False):
     limit: int | None
     thread: bool
     replace: bool
+    shared: bool
 
 
 class PromptOptions(_Options, total=False):

@@ -62,6 +62,7 @@ class Registering:
         thread: bool = True,
         run_on: Any = None,
         replace: bool = False,
+        shared: bool = False,
     ) -> ToolHandle:
         """Register a tool. The handle removes, changes or disables it while it is served.
 
@@ -86,6 +87,9 @@ class Registering:
                 and right for functions that only compute.
             run_on: the event loop, or a function that takes functions, where it has to run.
             replace: take the place of a tool of the same name.
+            shared: several parts of a program may register this function, all of them with
+                `shared`. The options of the first count, and it stays until the handles of all of
+                them were removed.
 
         Raises:
             TypeError: the function cannot be a tool; the message says what to change.
@@ -115,6 +119,7 @@ class Registering:
             thread=thread,
             run_on=run_on,
             replace=replace,
+            shared=shared,
         )
 
     def remove_tool(self, name: str) -> None:
@@ -153,6 +158,7 @@ class Registering:
         limit: int | None = None,
         thread: bool = True,
         replace: bool = False,
+        shared: bool = False,
     ) -> ResourceHandle:
         """Register a resource; a `{` in the URI makes it a template.
 
@@ -182,6 +188,7 @@ class Registering:
             limit=limit,
             thread=thread,
             replace=replace,
+            shared=shared,
         )
 
     def remove_resource(self, uri: str) -> None:
@@ -215,6 +222,7 @@ class Registering:
         limit: int | None = None,
         thread: bool = True,
         replace: bool = False,
+        shared: bool = False,
     ) -> PromptHandle:
         """Register a prompt. Keywords are as in `add_tool`, and it raises what that raises."""
         return self._offers.add_prompt(
@@ -228,6 +236,7 @@ class Registering:
             limit=limit,
             thread=thread,
             replace=replace,
+            shared=shared,
         )
 
     def remove_prompt(self, name: str) -> None:

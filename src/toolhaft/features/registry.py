@@ -140,6 +140,49 @@ class Registry(Generic[T]):
         self._changed()
         return tenure
 
+    def share(self, name: str, item: T, is_same: Callable[[T], bool]) -> int:
+        """Put it at the end, or take a share in what is there already, and tell the tenure. It
+        stays until all who share it have removed it.
+
+        Args:
+            is_same: is this what is to be shared?
+
+        Raises:
+            ValueError: the name is taken by something else, or by what is not shared.
+        """
+        with self._lock:
+            self.check_sharable(name, is_same)
+            slot = self.found(name)
+            if slot is None:
+                self.add(name, item)
+                slot = self._slot(name)
+                tenure = slot.tenure
+            else:
+                self._tenure += 1
+                tenure = self._tenure
+            self._place(name, structs.replace(slot, sharers=slot.sharers | {tenure}))
+        return tenure
+
+    def check_sharable(self, name: str, is_same: Callable[[T], bool]) -> None:
+        """Can something be shared under this name?
+
+        Raises:
+            ValueError: the name is taken by something else, or by what is not shared.
+        """
+        slot = self.found(name)
+        if slot is None:
+            return
+        if not slot.sharers:
+            raise ValueError(
+                f"there is a {self._what} {name!r} already, which is not shared; pass shared=True "
+                "to both registrations, or give this one another name"
+            )
+        if not is_same(slot.item):
+            raise ValueError(
+                f"the {self._what} {name!r} is shared, and is of another function; give this one "
+                "another name"
+            )
+
     def check_free(self, name: str) -> None:
         """Can something be added under this name?
 
@@ -208,6 +251,14 @@ class Registry(Generic[T]):
         """
         return self._slot(name, tenure).is_seen
 
+    def item(self, name: str, tenure: int) -> T:
+        """The thing itself, whether clients see it or not.
+
+        Raises:
+            KeyError: it was removed or replaced.
+        """
+        return self._slot(name, tenure).item
+
     def change(self, name: str, tenure: int, alter: Callable[[T], T]) -> None:
         """Make another one of a thing, which stays where it is; if it is disabled, it stays so.
 
@@ -249,13 +300,17 @@ class Registry(Generic[T]):
         self._changed()
 
     def remove(self, name: str, tenure: int | None = None) -> None:
-        """Take it away.
+        """Take it away, or the share of one who shares it.
 
         Raises:
             KeyError: there is none of this name, or, with a tenure, not any more.
         """
         with self._lock:
-            self._slot(name, tenure)
+            slot = self._slot(name, tenure)
+            rest = slot.without(slot.tenure if tenure is None else tenure)
+            if rest is not None:
+                self._place(name, rest)
+                return
             if any(mirror.has(name) for mirror in self.mirrors):
                 raise ValueError(
                     f"the {self._what} {name!r} is of an included server; remove it there, or "
@@ -270,8 +325,8 @@ class Registry(Generic[T]):
         """Take it away if it is still there, and not what replaced it."""
         with self._lock:
             found = self.found(name)
-            if found is not None and found.tenure == tenure:
-                self.remove(name)
+            if found is not None and found.is_held_by(tenure):
+                self.remove(name, tenure)
 
     def attend(self, source: Source[T]) -> None:
         """Ask this source, too, from now on."""
@@ -298,7 +353,7 @@ class Registry(Generic[T]):
 
     def _slot(self, name: str, tenure: int | None = None) -> Slot[T]:
         found = self.found(name)
-        if found is None or tenure not in (None, found.tenure):
+        if found is None or not (tenure is None or found.is_held_by(tenure)):
             gone = "" if tenure is None else " any more: it was removed"
             if found is not None:
                 gone += " or replaced"

@@ -2,7 +2,7 @@
 
 from typing import Generic, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 T = TypeVar("T")
 
@@ -19,6 +19,17 @@ class Slot(Struct, Generic[T], frozen=True):
     # By whom it is hidden: by somebody here, by the included server that has it, or by both.
     is_disabled: bool = False
     is_withheld: bool = False
+    # The tenures of all who have registered it, if they share it.
+    sharers: frozenset[int] = frozenset()
+
+    def is_held_by(self, tenure: int) -> bool:
+        """Was it registered under this tenure, and is it still?"""
+        return tenure == self.tenure or tenure in self.sharers
+
+    def without(self, tenure: int) -> "Slot[T] | None":
+        """The same, for those who still share it; None if nobody does."""
+        left = self.sharers - {tenure}
+        return structs.replace(self, tenure=min(left), sharers=left) if left else None
 
     @property
     def is_seen(self) -> bool:

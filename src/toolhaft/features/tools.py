@@ -68,7 +68,7 @@ class Tool:
     """A function that a model may call."""
 
     __slots__ = (
-        "_description", "cache", "callee", "contextual", "custom", "is_async", "is_simple",
+        "cache", "callee", "contextual", "custom", "description", "is_async", "is_simple",
         "is_special", "mask", "mirrors", "output", "promised", "recipe", "route", "signature",
         "subject",
     )  # fmt: skip
@@ -138,7 +138,7 @@ class Tool:
         if description is None:
             description = signature.documentation.description
         meta = _meta(details)
-        self._description = ToolDescription(
+        self.description = ToolDescription(
             name=name,
             title=UNSET if details.title is None else details.title,
             description=UNSET if description is None else description,
@@ -149,12 +149,12 @@ class Tool:
 
     @property
     def name(self) -> str:
-        return self._description.name
+        return self.description.name
 
     def under(self, name: str, route: Route | None) -> "Tool":
         """The same tool as another server offers it."""
         other = twin(self)
-        other._description = msgspec.structs.replace(self._description, name=name)
+        other.description = msgspec.structs.replace(self.description, name=name)
         other.route, other.recipe = route, None
         other.subject = Subject(name, self.subject)
         other.is_special = bool(self.mirrors) or route is not None
@@ -162,7 +162,7 @@ class Tool:
 
     def describe(self, revision: Revision) -> ToolDescription:
         """The entry in the list; its schemas are made here, when somebody wants to see them."""
-        output, known = self.promised.schema_for(revision), self._description
+        output, known = self.promised.schema_for(revision), self.description
         annotations = known.annotations
         if known.title is not UNSET and "title" in revision.unknown_fields.get(ToolDescription, ()):
             # A revision without titles has a place for them among the hints.
