@@ -8,12 +8,17 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from contextvars import copy_context
+from functools import partial
+from inspect import iscoroutinefunction
 from typing import Any, Final
 
 from ..errors import Cancelled, ToolError
 from .ended import Ended, guarded
 
+# Where executors are defined that run functions in another process or interpreter.
+_ISOLATED: Final = ("concurrent.futures.process", "concurrent.futures.interpreter")
 # How often to look whether there is still somebody who could do the work.
 _OFTEN: Final = 0.25
 
@@ -50,6 +55,14 @@ class _Work:
         """There: it is over."""
         with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
             self._loop.call_soon_threadsafe(self._settle, ended)
+
+    def refuse(self, reason: str) -> None:
+        """There: it will not begin, unless it has."""
+        with self._lock:
+            if self._begun:
+                return
+            self._dropped = True
+        self.end(Ended(error=ToolError(f"the program did not run this: {reason}")))
 
     def _settle(self, ended: Ended) -> None:
         if not self._done.done():
@@ -154,11 +167,14 @@ class CallablePlace:
         """See `Place`."""
         waiting = _Work(always=always)
         try:
-            self._submit(_plain(waiting, work))
+            submitted: object = self._submit(_plain(waiting, work))
         except Exception as error:
             raise ToolError(
                 f"the program takes no work any more: {type(error).__name__}: {error}"
             ) from error
+        if isinstance(submitted, Future):  # of an executor, which may fail before it runs this
+            future: Future[Any] = submitted
+            future.add_done_callback(partial(_look_at, waiting))
         return await waiting.value(_never)
 
     async def run(self, begin: Callable[[], Coroutine[Any, Any, Any]], /) -> Any:
@@ -184,6 +200,13 @@ def _plain(waiting: _Work, work: Callable[[], Any]) -> Callable[[], None]:
     return over_there
 
 
+def _look_at(waiting: _Work, submitted: "Future[Any]") -> None:
+    if submitted.cancelled():
+        waiting.refuse("its executor has cancelled it")
+    elif (error := submitted.exception()) is not None:
+        waiting.refuse(f"{type(error).__name__}: {error}")
+
+
 def _ended(task: "asyncio.Task[Ended]") -> Ended:
     return Ended(error=asyncio.CancelledError()) if task.cancelled() else task.result()
 
@@ -196,11 +219,23 @@ def place_of(run_on: object) -> LoopPlace | CallablePlace:
     """What an author means by `run_on`.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: it is neither, or functions cannot run there.
     """
     if isinstance(run_on, asyncio.AbstractEventLoop):
         return LoopPlace(run_on)
+    if any(kind.__module__ in _ISOLATED for kind in type(run_on).__mro__):
+        raise TypeError(
+            f"run_on={type(run_on).__name__}: a tool runs in the process and the interpreter of "
+            "its server, which it shares its context with, and cannot be sent to another one; make "
+            "the tool async, and let it send its own work there: "
+            "await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)"
+        )
     submit = getattr(run_on, "submit", run_on)  # of an executor
+    if iscoroutinefunction(submit):
+        raise TypeError(
+            f"run_on takes a callable that has a function called somewhere, and {submit!r} is a "
+            "coroutine function, which nothing would await; give a plain function, or an event loop"
+        )
     if callable(submit):
         return CallablePlace(submit)
     raise TypeError(
