@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "face": {"words", "schema", "protocol", "features", "runtime"},
     "edges": {"words", "schema", "protocol", "features", "runtime", "face", "client"},
 }
-WORDS = {"envelope", "errors", "jsonrpc", "misspelt", "patterns", "types"}
+WORDS = {"envelope", "errors", "jsonrpc", "members", "misspelt", "patterns", "types"}
 # What waits, or gives another answer the next time it is asked.
 WAITS = {
     "anyio", "asyncio", "concurrent", "fcntl", "io", "multiprocessing", "os", "pathlib", "queue",

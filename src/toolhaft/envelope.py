@@ -1,12 +1,12 @@
 """The envelope of JSON-RPC 2.0: bytes to a message or a fault, and back, for the library itself.
 
-Decoding is done twice at most. The quick way reads the envelope with msgspec and leaves `params`
-raw. Whatever it does not accept, or cannot vouch for, goes the careful way, which finds out what
-is wrong and salvages the id, so that the sender learns which of its requests failed.
+A call of a tool is read in one pass, with its arguments left raw; of any other message the envelope
+is read and `params` left raw. Frames as clients write them need no second look. All others go the
+careful way, which finds out what is wrong, if anything is, and salvages the id, so that the sender
+learns which of its requests failed.
 """
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -14,7 +14,9 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from .errors import InvalidRequest, McpError, ParseError, clipped, shown
+from .members import members_of, repeated, repeated_of, salvage_id
 from .patterns import pattern
+from .types.tools import CallToolParams
 
 Id: TypeAlias = int | str
 RawField: TypeAlias = Raw | UnsetType
@@ -45,9 +47,23 @@ class Fault(Struct, gc=False):
     id: Id | UnsetType = UNSET
 
 
+class ToolCall(Struct, gc=False):
+    """A request to call a tool, whose parameters are read already."""
+
+    jsonrpc: Literal["2.0"]
+    id: Id
+    method: Literal["tools/call"]
+    params: CallToolParams
+
+
 _decode_message = msgspec.json.Decoder(Message).decode
+_decode_tool_call = msgspec.json.Decoder(ToolCall).decode
 _decode_items = msgspec.json.Decoder(list[Raw]).decode
 _decode_anything = msgspec.json.Decoder().decode
+# To see whether it is JSON. Whether a float can hold a number is not asked here, so it is read as
+# something else.
+_decode_roughly = msgspec.json.Decoder(float_hook=bool).decode
+_NO_METHOD = 'a request needs a "method", which is a string'
 
 
 def _plain(value: object) -> object:
@@ -97,62 +113,102 @@ def _mended(value: Any) -> Any:
     return value
 
 
+# How long the parts of a frame are that is written compactly: the envelope, and what each member
+# adds to it.
 _BASE = len(b'{"jsonrpc":"2.0","method":""}')
-_ID, _PARAMS = len(b',"id":'), len(b',"params":')
+_ID, _PARAMS, _META = len(b',"id":'), len(b',"params":'), len(b',"_meta":')
 _CALL = _BASE + _ID + _PARAMS
+_TOOL_CALL = _CALL + len(b'tools/call{"name":"","arguments":}')
+
+_WITH_BLANKS = (
+    b'{"jsonrpc": "2.0", "id": %b, "method": "tools/call", "params": {"name": %b, "arguments": '
+)
 
 # CPython refuses to convert longer numbers, and so do we, wherever they stand.
 _LONGEST_NUMBER = 4300
 _STRIDE = _LONGEST_NUMBER // 2
 _TWO_DIGITS = pattern(rb"[0-9]{2}")
-_BACKSLASH = 0x5C
 
-# How far a broken text is searched for its id, and how large an envelope may be.
-_SALVAGE = 65536
-_TOKEN = pattern(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]:"]', re.DOTALL)
-_VALUE = rb'(-?(?:0|[1-9][0-9]{0,4299})|"(?:[^"\\]|\\.)*+")'
-_ID_VALUE = pattern(rb"\s*%b\s*[,}]" % _VALUE, re.DOTALL)
+# How many members an envelope may have: we know six, and others are ignored.
+_MOST_MEMBERS = 1000
+_BOM = b"\xef\xbb\xbf"
 
-# How a request ends whose writer adds the envelope behind the parameters. The two members side by
-# side stand nowhere else: in a string their quotes would be escaped.
-_JSONRPC = rb'"jsonrpc"\s*:\s*"2\.0"'
-_ID_LAST = pattern(rb'[,{]\s*%b\s*,\s*"id"\s*:\s*%b\s*\}\s*\Z' % (_JSONRPC, _VALUE), re.DOTALL)
-_ID_THEN = pattern(rb'[,{]\s*"id"\s*:\s*%b\s*,\s*%b\s*\}\s*\Z' % (_VALUE, _JSONRPC), re.DOTALL)
-_LAST = 1024
-
-Decoded: TypeAlias = Message | Fault
+Decoded: TypeAlias = Message | ToolCall | Fault
 
 
 def decode(data: bytes) -> Decoded | list[Raw]:
-    """One frame: a message, a fault, or the parts of a batch, unread. Never raises."""
+    """One frame: a message, a fault, or the parts of a batch, unread. Never raises.
+
+    A call of a tool, which is what clients send most, is read in one pass, if it is written as
+    clients do."""
+    try:
+        call = _decode_tool_call(data)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return decode_message(data)
+    # As in `decode_message`: the known members of the envelope and of the parameters fill the
+    # frame, so that there are no others.
+    id_, params = call.id, call.params
+    arguments, meta = params.arguments, params.meta
+    if arguments is UNSET:
+        return decode_message(data)
+    size = _TOOL_CALL + len(params.name) + len(arguments)
+    size += len(str(id_)) if type(id_) is int else 2 + len(cast(str, id_))
+    if meta is not UNSET:
+        size += _META + len(meta)
+    if (
+        (size == len(data) or _has_blanks(data, call))
+        and (data.isascii() or _is_utf8(data))
+        and (size <= _LONGEST_NUMBER or not _digits(data))
+    ):
+        return call
+    return decode_message(data)
+
+
+def _has_blanks(data: bytes, call: ToolCall) -> bool:
+    """Is it written as Python's `json` does by default, and has nothing else in it?"""
+    params = call.params
+    head = _WITH_BLANKS % (encode(call.id), encode(params.name))
+    size = len(head) + len(cast(Raw, params.arguments)) + len(b"}}")
+    if params.meta is not UNSET:
+        size += len(b', "_meta": ') + len(params.meta)
+    return size == len(data) and data.startswith(head)
+
+
+def decode_message(data: bytes) -> Message | Fault | list[Raw]:
+    """The same, with the parameters of any request unread."""
     try:
         message = _decode_message(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _diagnose(data)
-    # msgspec skips over raw members without looking into strings and numbers, and lets the last of
-    # two equal keys win. Compact frames without escapes, which is what clients send, are cleared
-    # here by arithmetic: if the known members alone fill the frame, there is no other.
+    # msgspec looks at the syntax of raw members, at escapes and at surrogates, but not whether a
+    # string is UTF-8, nor how long a number is, and it lets the last of two members with the same
+    # name win. That there are no two is seen by arithmetic: if the known members alone fill the
+    # frame, in whatever order, there is no other, and no name is spelled with an escape.
     id_, method, params = message.id, message.method, message.params
     if method is UNSET:
-        return _diagnose(data, message)
-    if type(id_) is int and params is not UNSET:
-        size = _CALL + len(method) + len(str(id_)) + len(params)
-    else:
-        size = _BASE + len(method)
-        if type(id_) is int:
-            size += _ID + len(str(id_))
-        elif type(id_) is str:
-            size += _ID + 2 + len(id_)
-        if params is not UNSET:
-            size += _PARAMS + len(params)
+        return _examine(data, message)
+    size = _BASE + len(method)
+    if type(id_) is int:
+        size += _ID + len(str(id_))
+    elif type(id_) is str:
+        size += _ID + 2 + len(id_)
+    if params is not UNSET:
+        size += _PARAMS + len(params)
     if (
         size == len(data)
-        and data.isascii()
-        and _BACKSLASH not in data
+        and (data.isascii() or _is_utf8(data))
         and (size <= _LONGEST_NUMBER or not _digits(data))
     ):
         return message
-    return _diagnose(data, message)
+    return _examine(data, message)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _digits(data: bytes) -> bool:
@@ -160,142 +216,89 @@ def _digits(data: bytes) -> bool:
     return _TWO_DIGITS.search(data[::_STRIDE]) is not None
 
 
-def _diagnose(data: bytes, message: Message | None = None) -> Decoded | list[Raw]:
-    """The careful way: everything is decoded, and every member of the envelope is looked at."""
+def _examine(data: bytes, message: Message) -> Message | Fault:
+    """The careful way for what is a message, unless it is no JSON, or has a member twice."""
     try:
         data.decode()
-        value = _decode_anything(data)
+        if len(data) > _LONGEST_NUMBER and _digits(data):
+            _decode_roughly(data)
+        members = members_of(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        return _unreadable(data, error)
+    if len(members) > _MOST_MEMBERS:
+        return Fault(InvalidRequest(f"a message has at most {_MOST_MEMBERS} members"), message.id)
+    if twice := repeated_of(data, members):
+        return _twice(twice, message.id)
+    is_answer = message.result is not UNSET or message.error is not UNSET
+    if message.method is UNSET:
+        return _response(message) if is_answer else Fault(InvalidRequest(_NO_METHOD), message.id)
+    if is_answer:
+        return Fault(InvalidRequest("a request must not have a result or an error"), message.id)
+    return message
+
+
+def _diagnose(data: bytes) -> Message | Fault | list[Raw]:
+    """The careful way for what is no message: what is it?"""
+    if data.startswith(_BOM) and not data.startswith(_BOM, len(_BOM)):
+        # RFC 8259, 8.1: parsers "MAY ignore the presence of a byte order mark rather than treating
+        # it as an error".
+        return decode_message(data[len(_BOM) :])
+    try:
+        data.decode()
+        value = _decode_roughly(data)
         if isinstance(value, list):
             return _decode_items(data) or Fault(InvalidRequest("a batch must not be empty"))
         if not isinstance(value, dict):
             return Fault(InvalidRequest("a message must be a JSON object"))
-        return _envelope(data, cast(dict[str, Any], value), message)
-    except UnicodeDecodeError as exc:
-        return _unreadable(data, f"not UTF-8 at byte {exc.start}")
-    except msgspec.DecodeError as exc:
-        return _unreadable(data, str(exc).removeprefix("JSON is malformed: "))
-    except (RecursionError, ValueError):
-        return _unreadable(data, "nested too deeply or a number too long")
+        return _no_message(data, cast(dict[str, Any], value))
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        return _unreadable(data, error)
 
 
-def _unreadable(data: bytes, why: str) -> Fault:
+def _unreadable(data: bytes, error: Exception) -> Fault:
+    if isinstance(error, UnicodeDecodeError):
+        why = f"not UTF-8 at byte {error.start}"
+    elif isinstance(error, msgspec.DecodeError):
+        why = str(error).removeprefix("JSON is malformed: ")
+    else:
+        why = "nested too deeply or a number too long"
     return Fault(ParseError(f"not JSON: {clipped(why)}"), salvage_id(data))
 
 
-def decode_part(item: Raw) -> Decoded:
+def decode_part(item: Raw) -> Message | Fault:
     """One message of a batch. Never raises."""
-    message = decode(bytes(item))
+    message = decode_message(bytes(item))
     if isinstance(message, list):
         return Fault(InvalidRequest("a batch must not hold another batch"))
     return message
 
 
-def _envelope(data: bytes, value: dict[str, Any], message: Message | None) -> Decoded:
-    rest = _without_params(data, message)
-    if len(rest) > _SALVAGE:
-        return _unreadable(data, "too much around the parameters")
-    # Keys may be spelled with escapes, so they are compared as what they mean.
-    keys = [_decode_anything(key) for key, _ in _members(rest)]
+def _no_message(data: bytes, value: dict[str, Any]) -> Fault:
+    """What is wrong with an object that is no message, and whom it may concern."""
     id_ = value.get("id", UNSET)
-    readable = type(id_) in (int, str) and keys.count("id") < 2
-    known: Id | UnsetType = id_ if readable else UNSET
-    if repeated := _repeated(keys):
-        return Fault(ParseError(f"the member {shown(repeated)} stands twice"), known)
+    known: Id | UnsetType = id_ if type(id_) in (int, str) else UNSET
+    if len(value) <= _MOST_MEMBERS and (twice := repeated(data)):
+        return _twice(twice, known)
     if "method" not in value and ("result" in value or "error" in value):
-        return _response(message)
+        return Fault(None)
     if value.get("jsonrpc") != "2.0":
         return Fault(InvalidRequest('"jsonrpc" must be "2.0"'), known)
-    if id_ is not UNSET and not readable:
+    if id_ is not UNSET and known is UNSET:
         return Fault(InvalidRequest("the id of a request must be a string or an integer"))
-    if not isinstance(value.get("method"), str):
-        return Fault(InvalidRequest('a request needs a "method", which is a string'), known)
-    if message is None or "result" in value or "error" in value:
-        return Fault(InvalidRequest("a request must not have a result or an error"), known)
-    return message
+    return Fault(InvalidRequest(_NO_METHOD), known)
 
 
-def _repeated(keys: list[str]) -> str | None:
-    seen: set[str] = set()
-    for key in keys:
-        if key in seen:
-            return key
-        seen.add(key)
-    return None
+def _twice(name: str, id_: Id | UnsetType) -> Fault:
+    # An id that stands twice is no id.
+    known = UNSET if name == "id" else id_
+    return Fault(ParseError(f"the member {shown(name)} stands twice; send it once"), known)
 
 
-def _response(message: Message | None) -> Decoded:
+def _response(message: Message) -> Message | Fault:
     """Answering a response would make two peers talk for ever, so a bad one is only dropped."""
-    if message is None or message.id is UNSET:
-        return Fault(None)
-    if (message.result is UNSET) == (message.error is UNSET):
+    if message.id is UNSET or (message.result is UNSET) == (message.error is UNSET):
         return Fault(None)
     return message
-
-
-def _without_params(data: bytes, message: Message | None) -> bytes:
-    """The frame without its largest member, so that looking at the keys is quick. What is no
-    message is refused anyway, and looked at no further than an envelope may reach."""
-    if message is None:
-        return data[:_SALVAGE]
-    payload = bytes(next((raw for raw in _payloads(message) if raw is not UNSET), b""))
-    start = data.find(payload)
-    return data[:start] + b"0" + data[start + len(payload) :] if payload else data
-
-
-def _payloads(message: Message) -> tuple[RawField, ...]:
-    return message.params, message.result, message.error
-
-
-def _members(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """The keys of the outermost object as they are spelled, each with where its value starts."""
-    depth, key = 0, b""
-    for token in _TOKEN.finditer(data):
-        text = token.group()
-        if text == b'"':
-            return  # a string that never ends
-        if text == b":":
-            if depth == 1 and key:
-                yield key, token.end()
-            key = b""
-        elif text in b"{[":
-            depth += 1
-            if depth == 1 and text == b"[":
-                return
-        elif text in b"}]":
-            depth -= 1
-        elif depth == 1:
-            key = text
-
-
-def salvage_id(data: bytes, tail: bytes = b"") -> Id | UnsetType:
-    """The id of a request whose text is broken or cut off, if it stands there beyond doubt.
-
-    Args:
-        tail: how the request ends, if `data` is only how it begins.
-    """
-    head = data[:_SALVAGE]
-    starts = [start for key, start in _members(head) if _is_id(key)]
-    value = _ID_VALUE.match(head, starts[0]) if len(starts) == 1 else None
-    if not starts and (tail or len(data) > _SALVAGE) and head.lstrip().startswith(b"{"):
-        end = (tail or data)[-_LAST:]
-        value = _ID_LAST.search(end) or _ID_THEN.search(end)
-    if value is None:
-        return UNSET
-    try:
-        id_ = _decode_anything(value.group(1))
-    except (msgspec.MsgspecError, UnicodeError):
-        return UNSET
-    return id_ if type(id_) in (int, str) else UNSET
-
-
-def _is_id(key: bytes) -> bool:
-    """Does a key, which may be spelled with escapes, mean `id`?"""
-    if b"\\" not in key:
-        return key == b'"id"'
-    try:
-        return bool(_decode_anything(key) == "id")
-    except (msgspec.MsgspecError, UnicodeError):
-        return False
 
 
 def is_null(raw: Raw) -> bool:

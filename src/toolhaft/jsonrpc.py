@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct
 
-from .envelope import Decoded, Fault, Id, decode, decode_part, encode, response
+from .envelope import Fault, Id, Message, decode_message, decode_part, encode, response
 from .errors import InvalidRequest
 
 # What there is for others; the rest may change.
@@ -113,13 +113,15 @@ def read(data: bytes | str) -> AnyMessage | list[AnyMessage]:
         ParseError: it is not JSON.
         InvalidRequest: it is JSON, but no message.
     """
-    decoded = decode(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data)
+    decoded = decode_message(
+        data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    )
     if isinstance(decoded, list):
         return [_value_of(decode_part(item), bytes(item)) for item in decoded]
     return _value_of(decoded, data)
 
 
-def _value_of(decoded: Decoded, data: bytes | str) -> AnyMessage:
+def _value_of(decoded: Message | Fault, data: bytes | str) -> AnyMessage:
     if isinstance(decoded, Fault):
         if decoded.error is not None:
             raise decoded.error

@@ -49,7 +49,7 @@ NOT_JSON = {
     "a surrogate in UTF-8": touch()[:-1] + b',"x":"\xed\xa0\x80"}',
     "overlong UTF-8": touch()[:-1] + b',"x":"\xc0\x80"}',
     "UTF-16": touch().decode().encode("utf-16"),
-    "a byte order mark": b"\xef\xbb\xbf" + touch(),
+    "two byte order marks": b"\xef\xbb\xbf" * 2 + touch(),
     "a number of 5,000 digits": touch()[:-1] + b',"x":' + b"9" * 5000 + b"}",
     "100,000 levels": b"[" * 100_000 + b"]" * 100_000,
     "100,000 levels of objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
@@ -77,6 +77,9 @@ BAD_PARAMS = {
     "a string": touch(params="touch"),
     "null": touch(params=None),
     "no name": touch(params={"arguments": {}}),
+    "a member twice": touch()[:-2] + b',"name":"touch"}}',
+    "a member twice, once with an escape": touch()[:-2] + b',"n\\u0061me":"touch"}}',
+    "an argument twice": touch()[:-3] + b'"a":1,"a":1}}}',
     "a name that is a number": touch(params={"name": 5}),
 }
 BAD_ARGUMENTS = {

@@ -17,7 +17,8 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import asdict
 
 from ..envelope import is_null
-from ..errors import InvalidParams, ParseError, clipped
+from ..errors import InvalidParams, ParseError, clipped, shown
+from ..members import is_each_once, repeated
 from ..schema.derived import CARRIED, Schema, object_schema, schema_of
 from ..schema.fields import MISSING
 from ..schema.kinds import (
@@ -43,6 +44,9 @@ Manner: TypeAlias = Literal["plain", "async", "generator", "async generator"]
 # Why `**arguments` are refused, and what to do, where a schema is made of the annotations.
 NO_SCHEMA = "has no schema; name each argument, take one dict, or pass input_schema="
 _NOTHING = Raw(b"{}")
+# In arguments of this length it is quicker to count colons than to look for their names.
+_SHORT = 256
+_FEW = 3
 # So many are told of, at most.
 _MOST_UNKNOWN = 20
 _FLAT = (str, int, float, bool, type(None))
@@ -62,10 +66,10 @@ class Signature:
 
     # No dict, which `cached_property` would need: members of it are slow to read for ever after.
     __slots__ = (
-        "_accepted_schema", "_checked", "_decode", "_explicit", "_kinds", "_lacking", "_rest",
-        "_schema", "_strict", "_unfinished", "_unread", "contexts", "dependencies",
-        "documentation", "function", "has_rounds", "headers", "inquired", "is_returned", "manner",
-        "parameters", "returns", "what",
+        "_accepted_schema", "_checked", "_decode", "_explicit", "_kinds", "_lacking", "_required",
+        "_rest", "_schema", "_spelled", "_strict", "_unfinished", "_unread", "contexts",
+        "dependencies", "documentation", "function", "has_rounds", "headers", "inquired",
+        "is_returned", "manner", "parameters", "returns", "what",
     )  # fmt: skip
 
     def __init__(
@@ -100,6 +104,14 @@ class Signature:
         self.returns, self.has_rounds = _without_questions(returns)
         self._explicit = explicit
         self._rest = found.rest
+        # To see that no argument stands twice: how many must be given, and all names if they are
+        # few. An author's schema may allow others.
+        self._required = -1
+        self._spelled: list[bytes] = []
+        if explicit is None:
+            self._required = sum(parameter.required for parameter in found.given)
+            if len(found.given) <= _FEW:
+                self._spelled = [b'"%b"' % each.name.encode() for each in found.given]
         self._strict = strict
         # Is something handed on as it came, and not converted?
         self._unread = found.rest or any(each.type is Any for each in found.given)
@@ -152,11 +164,19 @@ class Signature:
 
         Raises:
             BadArguments: they are not what the function takes.
-            InvalidParams: they are no object.
+            InvalidParams: they are no object, or one of them stands twice.
             ParseError: they are not JSON.
         """
         if raw is UNSET or (len(raw) == 4 and is_null(raw)):
             raw = _NOTHING
+        text = bytes(raw)
+        # Each member has a colon. As many colons as there are arguments that must be given: either
+        # each of these stands there once, or one is missing, which the decoder finds.
+        if len(text) > _SHORT:
+            if not self._spelled or not is_each_once(text, self._spelled):
+                _check_names(raw)
+        elif text.count(b":") != self._required:
+            _check_names(raw)
         try:
             if self._explicit is not None:
                 return self._bind_by_schema(_object(_decode_anything(raw)))
@@ -388,6 +408,14 @@ def _default(parameter: Parameter) -> Any:
     if factory is None and isinstance(default, _FLAT):
         return default
     return msgspec.field(default_factory=factory if factory is not None else lambda: default)
+
+
+def _check_names(raw: Raw) -> None:
+    twice = repeated(raw)
+    if twice is not None:
+        raise InvalidParams(
+            f"params.arguments: the member {shown(twice)} stands twice; send it once"
+        )
 
 
 def _object(given: Any) -> dict[str, Any]:

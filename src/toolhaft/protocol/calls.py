@@ -7,7 +7,7 @@ what happens between the two knows neither the transport nor the era.
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Mapping
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from ..envelope import Id
 from ..errors import McpError
@@ -22,8 +22,6 @@ __all__ = ["Exchange", "Middleware", "Next", "Result"]
 
 # A result is a struct, or the text of a JSON object that was encoded for this revision before.
 Result: TypeAlias = Wire | bytes
-
-_NO_PARAMS = Raw(b"{}")
 
 
 class Caller(Struct, eq=False, gc=False):
@@ -95,8 +93,6 @@ class Call(Struct, eq=False, gc=False):
     era: Era
     # What the library itself reads of `_meta`.
     request_meta: RequestMeta
-    # The parameters as they came, for what the structs above leave out.
-    source: Raw = _NO_PARAMS
     # Of the HTTP request it came with, by their names in lower case.
     headers: Mapping[str, str] | None = None
     # The client no longer wants the answer.
@@ -116,7 +112,7 @@ class Call(Struct, eq=False, gc=False):
     @property
     def meta(self) -> Mapping[str, Any]:
         """The `_meta` that the client sent, read when it is asked for."""
-        return meta_of(self.source)
+        return meta_of(self.params.meta)
 
 
 class Notice(Struct, gc=False):

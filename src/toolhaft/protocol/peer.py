@@ -6,7 +6,7 @@ the same with each event of a `Batch`, and send its answers as one array.
 """
 
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -18,6 +18,7 @@ from ..envelope import (
     Id,
     Message,
     Outgoing,
+    ToolCall,
     decode,
     decode_part,
     encode_text,
@@ -37,7 +38,9 @@ from ..errors import (
     clipped,
     shown,
 )
+from ..members import members_of, repeated, repeated_of
 from ..types.notices import Cancelled
+from ..types.tools import CallToolParams
 from ..types.wire import Implementation, Params, RequestMeta, Wire
 from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result, Single
 from .handshake import NEW, Session
@@ -56,6 +59,7 @@ _LACKS = "Object missing required field `"
 _KINDS = {"str": "a string", "int": "an integer", "bool": "a boolean", "object": "an object"}
 # Stands for what is in no table, so that its envelope is read all the same.
 _ANY_METHOD = Method("", msgspec.json.Decoder(Params).decode)
+_decode_meta = msgspec.json.Decoder(RequestMeta).decode
 
 
 class _InABatch(Head):
@@ -101,6 +105,11 @@ class Peer:
     ) -> Event:
         """What a frame means that was decoded before. Over HTTP its headers are compared with it.
         Never raises."""
+        if type(decoded) is ToolCall:
+            try:
+                return self._call(decoded.id, decoded.method, decoded.params, principal, head)
+            except McpError as error:
+                return Reply(failure(decoded.id, error), error, decoded.method)
         if type(decoded) is Message:
             id_, method = decoded.id, decoded.method
             if id_ is UNSET or method is UNSET:
@@ -127,23 +136,19 @@ class Peer:
         self,
         id_: Id,
         name: str,
-        raw: Raw | UnsetType,
+        given: Any,
         principal: str | None,
         head: Head | None,
     ) -> Call:
+        """
+        Args:
+            given: the parameters: a struct, if they were read with the envelope; their text; UNSET.
+        """
         method = self._methods.get(name, _ANY_METHOD)
-        if raw is UNSET or (len(raw) == 4 and is_null(raw)):
-            raw = _NO_PARAMS
-        decode_params = method.decode
-        try:
-            params = decode_params(raw)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            # The era, the version and the method come before the shape of the parameters.
-            self._accept(name, _meta(raw), principal, head, None)
-            raise _misshapen(error) from None
-        meta = params.meta
-        if meta is UNSET:
-            meta = _NO_META
+        params = given
+        if type(given) is not CallToolParams:
+            params = self._params(method, name, given, principal, head)
+        meta = _NO_META if params.meta is UNSET else _request_meta(params.meta)
         session = self.session
         caller = session.caller
         # What nearly all requests of a session over a pipe come to, else `_accept` says what it is.
@@ -156,7 +161,7 @@ class Peer:
             caller = self._accept(name, meta, principal, head, params)
         make_call = self._make_call
         if meta.version is not UNSET:
-            call = make_call(id_, name, params, caller, self._stateless, meta, raw, head)
+            call = make_call(id_, name, params, caller, self._stateless, meta, head)
             if method.asks and (
                 params.request_state is not UNSET or params.input_responses is not UNSET
             ):
@@ -165,7 +170,33 @@ class Peer:
         if name == "initialize":
             session.open(params, principal)
             caller = session.caller
-        return make_call(id_, name, params, caller, session, meta, raw)
+        return make_call(id_, name, params, caller, session, meta)
+
+    def _params(
+        self,
+        method: Method,
+        name: str,
+        raw: Raw | UnsetType,
+        principal: str | None,
+        head: Head | None,
+    ) -> Params:
+        """Read the parameters of a request.
+
+        Raises:
+            McpError: they are wrong, or it is not let in anyway.
+        """
+        if raw is UNSET or (len(raw) == 4 and is_null(raw)):
+            raw = _NO_PARAMS
+        decode_params = method.decode
+        try:
+            params: Params = decode_params(raw)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+            # The era, the version and the method come before the shape of the parameters.
+            self._accept(name, _meta(raw), principal, head, None)
+            raise _misshapen(error) from None
+        if len(raw) > 2:
+            _check_names(raw)
+        return params
 
     def _accept(
         self,
@@ -232,20 +263,42 @@ def _meta(text: Raw) -> RequestMeta:
         meta = _ANY_METHOD.decode(text).meta
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise _misshapen(error) from None
-    return _NO_META if meta is UNSET else meta
+    return _NO_META if meta is UNSET else _request_meta(meta)
 
 
-def _misshapen(error: Exception) -> McpError:
+def _request_meta(text: Raw) -> RequestMeta:
+    try:
+        return _decode_meta(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise _misshapen(error, "params._meta") from None
+
+
+def _check_names(params: Raw) -> None:
+    """Raises:
+    InvalidParams: a member of the parameters or of their arguments stands twice."""
+    try:
+        members = members_of(params)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise _misshapen(error) from None
+    where, twice = "params", repeated_of(params, members)
+    arguments = members.get("arguments")
+    if twice is None and arguments is not None:
+        where, twice = "params.arguments", repeated(arguments)
+    if twice is not None:
+        raise InvalidParams(f"{where}: the member {shown(twice)} stands twice; send it once")
+
+
+def _misshapen(error: Exception, what: str = "params") -> McpError:
     if not isinstance(error, msgspec.ValidationError):
         return ParseError(f"not JSON: {clipped(str(error))}")
     problem, _, path = str(error).partition(" - at `$")
     where = clipped(path.rstrip("`"))
     if problem.startswith(_LACKS):
-        return InvalidParams(f"params{where}.{problem.removeprefix(_LACKS).rstrip('`')}: missing")
+        return InvalidParams(f"{what}{where}.{problem.removeprefix(_LACKS).rstrip('`')}: missing")
     problem = problem[:1].lower() + problem[1:].replace(" | ", "` or `")
     for kind, words in _KINDS.items():
         problem = problem.replace(f"`{kind}`", words)
-    return InvalidParams(f"params{where}: {problem.replace('`', '')}")
+    return InvalidParams(f"{what}{where}: {problem.replace('`', '')}")
 
 
 def _refused(why: str) -> Reply:

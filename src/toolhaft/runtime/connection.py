@@ -10,8 +10,9 @@ from functools import partial
 
 from msgspec import UnsetType
 
-from ..envelope import Id, Outgoing, decode, failure, salvage_id, whole
+from ..envelope import Id, Outgoing, decode, failure, whole
 from ..errors import InternalError, McpError, ParseError
+from ..members import salvage_id
 from ..protocol.calls import Answer, Batch, Cancel, Counter, Event, Notice, Reply
 from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW

@@ -11,7 +11,7 @@ from typing import Final, Protocol, cast
 
 from msgspec import UNSET
 
-from ..envelope import Message, decode, whole
+from ..envelope import Message, decode_message, whole
 from ..errors import InternalError, McpError
 from ..protocol.calls import Call, Counter, Dispatching, Exchange, Reply, Result
 from ..protocol.framing import Frame, Framer
@@ -55,7 +55,7 @@ def greet(service: Greeter, peer: Peer, framer: Framer, *, input_: int, output: 
 
 def _answer(service: Greeter, peer: Peer, frame: Frame) -> bytes | None:
     """The answer to a greeting; None for everything else."""
-    message = decode(frame) if isinstance(frame, bytes) else None
+    message = decode_message(frame) if isinstance(frame, bytes) else None
     if not isinstance(message, Message) or message.id is UNSET or message.method not in _GREETINGS:
         return None
     event = peer.take(message)

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ..envelope import Decoded, Id, Message, decode
+from ..envelope import Decoded, Fault, Id, Message, decode
 from ..errors import HeaderMismatch
 from ..protocol import calls as events
 from ..protocol.handshake import OPEN, Session, SessionMode
@@ -160,7 +160,7 @@ class Posting:
         Raises:
             TurnedAway: it cannot be taken now.
         """
-        if type(decoded) is not Message or decoded.id is UNSET or decoded.method in _LONG:
+        if isinstance(decoded, Fault | list) or decoded.id is UNSET or decoded.method in _LONG:
             return None
         live: Live | None = None
         if not head.stateless:

@@ -143,7 +143,7 @@ class Running(Call, eq=False, kw_only=True):
             message = _text(message)
         token = self.request_meta.progress_token
         line = self._open_line()
-        if token is UNSET or line is None:
+        if token is UNSET or token is None or line is None:
             return
         params = Progress(
             progress_token=token,

@@ -49,7 +49,8 @@ class Implementation(Identity):
 class RequestMeta(Struct, gc=False):
     """The `_meta` of a request, as far as the core reads it. Other keys belong to others."""
 
-    progress_token: int | str | UnsetType = field(default=UNSET, name="progressToken")
+    # Null is the same as none.
+    progress_token: int | str | UnsetType | None = field(default=UNSET, name="progressToken")
     version: str | UnsetType = field(default=UNSET, name="io.modelcontextprotocol/protocolVersion")
     capabilities: dict[str, Any] | UnsetType = field(
         default=UNSET, name="io.modelcontextprotocol/clientCapabilities"
@@ -58,22 +59,17 @@ class RequestMeta(Struct, gc=False):
     log_level: str | UnsetType = field(default=UNSET, name="io.modelcontextprotocol/logLevel")
 
 
-class _MetaAlone(Struct):
-    """The parameters of any request, of which only `_meta` is read."""
-
-    meta: dict[str, Any] = field(default_factory=dict[str, Any], name="_meta")
-
-
-def meta_of(params: Raw) -> Mapping[str, Any]:
-    """All of the `_meta` in the text of some parameters, also what no struct here has; empty if
-    there is none."""
-    return MappingProxyType(json.decode(params, type=_MetaAlone).meta)
+def meta_of(text: Raw | UnsetType) -> Mapping[str, Any]:
+    """All of a `_meta`, also what no struct here has; empty if there is none."""
+    return MappingProxyType({} if text is UNSET else json.decode(text, type=dict[str, Any]))
 
 
 class Params(Struct, rename="camel"):
     """The parameters of any request."""
 
-    meta: RequestMeta | UnsetType = field(default=UNSET, name="_meta")
+    # Raw, since what the library reads of it is a small part; and by its length it is seen that no
+    # member of the parameters stands twice.
+    meta: Raw | UnsetType = field(default=UNSET, name="_meta")
 
 
 class AskingParams(Params, kw_only=True):
