@@ -32,7 +32,12 @@ class Files:
         """What can be done with files."""
         pattern = Arg("pattern", str, "as in *.txt", optional=True)
         return [
-            ToolInfo("read", "Read a text file.", args=[Arg("path", str)], read_only=True),
+            ToolInfo(
+                "read",
+                "Read a text file.",
+                args=[Arg("path", str, "relative to the directory")],
+                read_only=True,
+            ),
             ToolInfo(
                 "find",
                 "Find files in a directory and below.",

@@ -14,7 +14,10 @@ STYLE = Arg(
     dict,
     "how it looks",
     optional=True,
-    properties=[Arg("colour", str, enum=["yellow", "green"]), Arg("large", bool, optional=True)],
+    properties=[
+        Arg("colour", str, enum=["yellow", "green"]),
+        Arg("large", bool, "in large letters", optional=True),
+    ],
 )
 
 
@@ -71,9 +74,11 @@ class Notes:
 
 
 notes = Notes()
-server.add_tool(notes.write, category="notes", args=[TITLE, Arg("text", str), TAGS, STYLE])
+server.add_tool(
+    notes.write, category="notes", args=[TITLE, Arg("text", str, "what it says"), TAGS, STYLE]
+)
 server.add_tool(notes.drop, category="notes", args=[TITLE], destructive=True)
-server.add_tool(notes.lock, category="notes", args=[Arg("locked", bool)])
+server.add_tool(notes.lock, category="notes", args=[Arg("locked", bool, "are notes read-only?")])
 server.add_resource(notes.read, "notes://find/{title}", name="note", mime_type="text/plain")
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@ from toolhaft import Arg, Server
 
 server = Server("search", version="1.0.0")
 
+FOLDER = Arg("folder", str, "where to begin")
+DEEP = Arg("deep", bool, "also in the folders inside")
+
 
 def search(pattern, mode="plain", lines=None, where=None):  # type: ignore[no-untyped-def]
     return f"{pattern} {mode} {lines} {where}"
@@ -14,6 +17,6 @@ server.add_tool(
         Arg("pattern", str, "what to look for"),
         Arg("mode", str, "how", enum=["plain", "regex"], optional=True),
         Arg("lines", list, items=Arg(type=int), optional=True),
-        Arg("where", dict, properties=[Arg("folder", str), Arg("deep", bool)], optional=True),
+        Arg("where", dict, properties=[FOLDER, DEEP], optional=True),
     ],
 )

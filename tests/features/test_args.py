@@ -41,7 +41,7 @@ async def schema(*args: Arg) -> Any:
 )
 async def test_every_type_of_json_has_a_name(kind: Any, name: str) -> None:
     """E-15, E-16: the seven types."""
-    assert (await schema(Arg("x", kind)))["properties"] == {"x": {"type": name}}
+    assert (await schema(Arg("x", kind, "what it is")))["properties"]["x"]["type"] == name
 
 
 async def test_arguments_are_published_with_all_that_is_said_of_them() -> None:
@@ -50,7 +50,11 @@ async def test_arguments_are_published_with_all_that_is_said_of_them() -> None:
         Arg("pattern", str, "what to look for"),
         Arg("mode", str, enum=["a", "b"], optional=True),
         Arg("items", list, items=Arg(type=list, items=Arg(type=int, enum=[1, 2]))),
-        Arg("where", dict, properties=[Arg("x", dict, properties=[Arg("y", bool)], optional=True)]),
+        Arg(
+            "where",
+            dict,
+            properties=[Arg("x", dict, properties=[Arg("y", bool, "what it is")], optional=True)],
+        ),
     )
 
     assert found == {
@@ -67,7 +71,7 @@ async def test_arguments_are_published_with_all_that_is_said_of_them() -> None:
                 "properties": {
                     "x": {
                         "type": "object",
-                        "properties": {"y": {"type": "boolean"}},
+                        "properties": {"y": {"type": "boolean", "description": "what it is"}},
                         "required": ["y"],
                         "additionalProperties": False,
                     }
@@ -81,8 +85,43 @@ async def test_arguments_are_published_with_all_that_is_said_of_them() -> None:
 
 
 async def test_a_tool_may_take_no_arguments() -> None:
-    """L-22: no inputs, no `required`."""
-    assert await schema() == {"type": "object", "additionalProperties": False}
+    """L-22: no inputs, no `required`; the same as of a function without parameters."""
+    nothing = {"type": "object", "properties": {}, "additionalProperties": False}
+    server = Server("nothing", version="1")
+
+    assert await schema() == nothing
+    assert server.add_tool(lambda: "done", name="it").input_schema == nothing
+
+
+def test_an_argument_without_a_type_is_refused_with_the_types_there_are() -> None:
+    """E-15: upstream names the seven types as well."""
+    with pytest.raises(TypeError) as refused:
+        Arg("x", description="what it is")
+
+    assert str(refused.value) == (
+        "Arg('x'): type must be one of string, integer, number, boolean, array, object, null, or "
+        "str, int, float, bool, list, dict or None in Python, and none is given"
+    )
+
+
+@pytest.mark.parametrize("description", [None, ""])
+def test_an_argument_without_a_description_is_refused(description: str | None) -> None:
+    with pytest.raises(TypeError, match=r"Arg\('x'\): a description is missing, .* say what it is"):
+        Arg("x", int, description)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Arg("x", str, enum=["a", "b"]),
+        lambda: Arg("x", list, items=Arg(type=int)),
+        lambda: Arg("x", dict, properties=[Arg("y", int, "what it is")]),
+        lambda: Arg("x", str, complete=lambda typed: [typed]),
+        lambda: Arg(type=int),
+    ],
+)
+def test_what_explains_itself_needs_no_description(make: Any) -> None:
+    assert make().description is None
 
 
 @pytest.mark.parametrize(
@@ -104,10 +143,10 @@ async def test_arguments_are_checked_at_any_depth(arguments: Any, problem: str) 
     server.add_tool(
         everything,
         args=[
-            Arg("pattern", str),
+            Arg("pattern", str, "what it is"),
             Arg("mode", str, enum=["a", "b"], optional=True),
             Arg("items", list, items=Arg(type=int), optional=True),
-            Arg("where", dict, properties=[Arg("deep", bool)], optional=True),
+            Arg("where", dict, properties=[Arg("deep", bool, "what it is")], optional=True),
         ],
     )
     result = await outcome(server, "tools/call", name="everything", arguments=arguments)
@@ -122,7 +161,11 @@ async def test_false_null_and_nothing_are_kept_apart() -> None:
     server = Server("s", version="1")
     server.add_tool(
         everything,
-        args=[Arg("a", bool, optional=True), Arg("b", None, optional=True), Arg("c", dict)],
+        args=[
+            Arg("a", bool, "what it is", optional=True),
+            Arg("b", None, "what it is", optional=True),
+            Arg("c", dict, "what it is"),
+        ],
     )
     called = await outcome(
         server, "tools/call", name="everything", arguments={"a": False, "b": None, "c": {}}
@@ -138,7 +181,7 @@ async def test_a_function_binds_by_name_and_its_defaults_hold() -> None:
         return f"{pattern} {mode}"
 
     server = Server("s", version="1")
-    args = [Arg("pattern", str), Arg("mode", str, optional=True)]
+    args = [Arg("pattern", str, "what it is"), Arg("mode", str, "what it is", optional=True)]
     server.add_tool(search, args=args, category="text")
     called = await outcome(server, "tools/call", name="search", arguments={"pattern": "x"})
 
@@ -148,24 +191,32 @@ async def test_a_function_binds_by_name_and_its_defaults_hold() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Arg(""), "Arg(''): a name is a str"),
-        (lambda: Arg(3), "Arg(3): a name is a str"),  # type: ignore[arg-type]
-        (lambda: Arg("x", set), "Arg('x'): type must be str, int"),
-        (lambda: Arg("x", "text"), "Arg('x'): type must be"),
-        (lambda: Arg("x", [int]), "Arg('x'): type must be"),  # type: ignore[arg-type]
+        (lambda: Arg("", str, "what it is"), "Arg(''): a name is a str"),
+        (lambda: Arg(3, str, "what it is"), "Arg(3): a name is a str"),  # type: ignore[arg-type]
+        (lambda: Arg("x", set, "what it is"), "Arg('x'): type must be one of string, integer"),
+        (lambda: Arg("x", "text", "what it is"), "Arg('x'): type must be"),
+        (lambda: Arg("x", [int], "what it is"), "Arg('x'): type must be"),  # type: ignore[arg-type]
         (lambda: Arg("x", str, 3), "Arg('x'): description must be a str"),  # type: ignore[arg-type]
-        (lambda: Arg("x", enum="ab"), "Arg('x'): enum must be a list"),
-        (lambda: Arg("x", enum=[]), "Arg('x'): enum must be a list"),
+        (lambda: Arg("x", str, enum="ab"), "Arg('x'): enum must be a list"),
+        (lambda: Arg("x", str, enum=[]), "Arg('x'): enum must be a list"),
         (lambda: Arg("x", int, enum=["a"]), "Arg('x'): enum has 'a', which is not of type integer"),
         (lambda: Arg("x", int, enum=[True]), "Arg('x'): enum has True"),
-        (lambda: Arg("x", str, items=Arg()), "Arg('x'): items is for a list"),
+        (lambda: Arg("x", str, items=Arg(type=str)), "Arg('x'): items is for a list"),
         (lambda: Arg("x", list, items=int), "Arg('x'): items must be an Arg"),  # type: ignore[arg-type]
         (lambda: Arg("x", list, properties=[]), "Arg('x'): properties is for a dict"),
         (lambda: Arg("x", dict, properties=5), "Arg('x'): properties must be a list"),  # type: ignore[arg-type]
-        (lambda: Arg("x", optional="no"), "Arg('x'): optional must be True or False, not 'no'"),  # type: ignore[arg-type]
-        (lambda: Arg("x", dict, properties=[Arg()]), "Arg('x'): properties: item 0 has no name"),
         (
-            lambda: Arg("x", dict, properties=[Arg("a"), Arg("a")]),
+            lambda: Arg("x", str, "what it is", optional="no"),
+            "Arg('x'): optional must be True or False, not 'no'",
+        ),  # type: ignore[arg-type]
+        (
+            lambda: Arg("x", dict, properties=[Arg(type=str)]),
+            "Arg('x'): properties: item 0 has no name",
+        ),
+        (
+            lambda: Arg(
+                "x", dict, properties=[Arg("a", str, "what it is"), Arg("a", str, "what it is")]
+            ),
             "Arg('x'): properties: there are two of the name 'a'",
         ),
     ],
@@ -185,14 +236,18 @@ def test_an_argument_that_is_none_is_refused_by_its_name(make: Any, words: str) 
         (everything, {"args": "x"}, "tool 'everything': args must be a list"),
         (everything, {"args": 5}, "tool 'everything': args must be a list"),
         (everything, {"args": {"x": str}}, "tool 'everything': args must be a list"),
-        (everything, {"args": [Arg()]}, "tool 'everything': args: item 0 has no name"),
-        (everything, {"args": [Arg("x"), Arg("x")]}, "tool 'everything': args: there are two"),
+        (everything, {"args": [Arg(type=str)]}, "tool 'everything': args: item 0 has no name"),
+        (
+            everything,
+            {"args": [Arg("x", str, "what it is"), Arg("x", str, "what it is")]},
+            "tool 'everything': args: there are two",
+        ),
         (everything, {"args": [], "input_schema": {}}, "tool 'everything': args and input_schema"),
         (lambda x: x, {"name": "f", "args": []}, "tool 'f': args does not require x"),
-        (lambda: 1, {"name": "f", "args": [Arg("x")]}, "tool 'f': args has x"),
+        (lambda: 1, {"name": "f", "args": [Arg("x", str, "what it is")]}, "tool 'f': args has x"),
         (
             lambda x: x,
-            {"name": "f", "args": [Arg("x", optional=True)]},
+            {"name": "f", "args": [Arg("x", str, "what it is", optional=True)]},
             "tool 'f': args does not require x",
         ),
         (3, {"args": []}, "what is registered is a function, not 3"),

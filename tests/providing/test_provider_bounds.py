@@ -235,7 +235,9 @@ class Travel:
     def prompts(self) -> list[PromptInfo]:
         country = Arg("country", str, enum=["fr", "it"])
         city = Arg("city", str, complete=cities, optional=True)
-        return [PromptInfo("trip", args=[country, city, Arg("who", str, optional=True)])]
+        return [
+            PromptInfo("trip", args=[country, city, Arg("who", str, "what it is", optional=True)])
+        ]
 
     def get_prompt(self, name: str, arguments: dict[str, str]) -> str:
         return f"{name} {arguments}"

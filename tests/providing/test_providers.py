@@ -315,7 +315,11 @@ async def test_an_object_with_tools_and_call_tool_is_a_server(connect: Connect) 
         {
             "name": "now",
             "title": "Now",
-            "inputSchema": {"type": "object", "additionalProperties": False},
+            "inputSchema": {
+                "type": "object",
+                "properties": {},
+                "additionalProperties": False,
+            },
         },
     ]
     assert half["content"] == [{"type": "text", "text": "half {'n': 4} True"}]
@@ -435,7 +439,7 @@ async def test_a_result_is_checked_against_an_output_schema_given_by_hand() -> N
     class Weighing:
         def tools(self) -> list[ToolInfo]:
             schema = {"type": "object", "properties": {"kg": {"type": "number"}}}
-            return [ToolInfo("weigh", args=[Arg("thing", str)], output_schema=schema)]
+            return [ToolInfo("weigh", args=[Arg("thing", str, "what it is")], output_schema=schema)]
 
         def call_tool(self, name: str, arguments: Json) -> Any:
             return {"kg": 3} if arguments["thing"] == "bag" else {"kg": "heavy"}
@@ -980,7 +984,10 @@ async def test_a_list_that_is_the_same_is_made_ready_once() -> None:
     titles = iter([None, None, "Other"])
 
     async def tools() -> list[ToolInfo]:
-        return [ToolInfo("a", args=[Arg("x", int)]), ToolInfo("b", title=next(titles))]
+        return [
+            ToolInfo("a", args=[Arg("x", int, "what it is")]),
+            ToolInfo("b", title=next(titles)),
+        ]
 
     def make(info: ToolInfo) -> str:
         made.append(info.name)

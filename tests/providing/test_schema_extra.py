@@ -42,10 +42,10 @@ class Orders:
     """An advanced service."""
 
     def tools(self) -> list[ToolInfo]:
-        where = Arg("where", dict, properties=[Arg("zip", int)], optional=True)
+        where = Arg("where", dict, properties=[Arg("zip", int, "what it is")], optional=True)
         return [
             ToolInfo("order", input_schema=ORDER, output_schema=ORDER),
-            ToolInfo("args", args=[Arg("days", int), where]),
+            ToolInfo("args", args=[Arg("days", int, "what it is"), where]),
         ]
 
     def call_tool(self, name: str, arguments: Json) -> Any:

@@ -228,7 +228,9 @@ assert_type(server.add_tool(add, name="plus", replace=True), ToolHandle)
 assert_type(server.tools["plus"], ToolHandle)
 assert_type(server.resources["config://app"], ResourceHandle)
 assert_type(server.prompts["greet"], PromptHandle)
-server.tools["plus"].update(add, title="Plus", args=[Arg("a", int), Arg("b", "integer")])
+server.tools["plus"].update(
+    add, title="Plus", args=[Arg("a", int, "what it is"), Arg("b", "integer", "what it is")]
+)
 server.resources["config://app"].update(mime_type="application/json")
 server.prompts["greet"].update(title="Greet")
 server.tools["plus"].disable()
@@ -331,7 +333,10 @@ async def suggested(typed: str) -> list[str]:
 class Listing:
     def tools(self) -> list[ToolInfo]:
         bounded = ToolInfo("b", timeout=2.5, limit=1, cache=60)
-        return [ToolInfo("a", args=[Arg("x", dict, properties=[Arg("y")])]), bounded]
+        return [
+            ToolInfo("a", args=[Arg("x", dict, properties=[Arg("y", str, "what it is")])]),
+            bounded,
+        ]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], ctx: Context) -> str:
         return name

@@ -92,11 +92,11 @@ async def ask() -> None:
 
 
 Arg("x", str, enum=3)  # wrong
-Arg("x", optional="yes")  # wrong
+Arg("x", str, "what it is", optional="yes")  # wrong
 ToolInfo()  # wrong
 ToolInfo("x", read_only="yes")  # wrong
 ToolInfo("x", timeout="1 s")  # wrong
-Arg("x", complete=["a"])  # wrong
+Arg("x", str, complete=["a"])  # wrong
 tool(colour="red")  # wrong
 tool(read_only="yes")  # wrong
 resource()  # wrong

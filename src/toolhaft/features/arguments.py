@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..schema.derived import Schema
+from ..schema.fields import MISSING
 from .completer import Complete, Completes
 
 # What a type of JSON is called by Python and by JSON Schema.
@@ -38,8 +39,9 @@ class Arg:
     Args:
         name: what the client calls it; what is inside of a list needs no name.
         type: `str`, `int`, `float`, `bool`, `list`, `dict` or `None`, or the name that JSON Schema
-            has for it, such as "string".
-        description: what it is for.
+            has for it, such as "string". It has to be given.
+        description: what it is for. What has a name needs one, unless `enum`, `items`, `properties`
+            or `complete` tells as much.
         optional: it may be left out.
         enum: the only values it may have.
         items: what is in a list.
@@ -58,7 +60,7 @@ class Arg:
     def __init__(
         self,
         name: str | None = None,
-        type: ArgType = str,
+        type: ArgType = MISSING,
         description: str | None = None,
         *,
         optional: bool = False,
@@ -92,6 +94,11 @@ class Arg:
         if not (complete is None or callable(complete)):
             raise TypeError(f"{what}: complete must be a function of what was typed")
         self._complete = complete
+        if name is not None and not description and not (enum or items or properties or complete):
+            raise TypeError(
+                f"{what}: a description is missing, without which a model has to guess; say what "
+                f'it is for, as in Arg({name!r}, {self.type!r}, "what it is for")'
+            )
 
     @property
     def completer(self) -> Complete | None:
@@ -133,7 +140,7 @@ def arguments_schema(arguments: Sequence[Arg], what: str) -> Schema:
         TypeError, ValueError: something is wrong with them; the message names the argument.
     """
     _check_named(arguments, f"{what}: args")
-    return {"type": "object", **_members(arguments)}
+    return {"type": "object", "properties": {}, **_members(arguments)}
 
 
 def _members(arguments: Sequence[Arg]) -> Schema:
@@ -164,9 +171,10 @@ def _json_type(given: object, what: str) -> str:
     try:
         return _NAMES[given]
     except (KeyError, TypeError):
-        known = "str, int, float, bool, list, dict or None"
+        got = "and none is given" if given is MISSING else f"not {given!r}"
         raise TypeError(
-            f"{what}: type must be {known}, or the name that JSON Schema has for it, not {given!r}"
+            f"{what}: type must be one of {', '.join(_FITS)}, or str, int, float, bool, list, dict "
+            f"or None in Python, {got}"
         ) from None
 
 
