@@ -483,6 +483,30 @@ async def test_a_notification_cancels_a_call_of_its_session() -> None:
     assert b"result" not in exchange.body
 
 
+async def test_a_call_that_was_cancelled_gets_202_and_no_answer() -> None:
+    server = new_server()
+    long, client = Long(server), await shaken(server)
+    call = client.start_tool("long", id=7)
+    await long.begun.wait()
+    await client.tell("notifications/cancelled", requestId=7)
+    answer = await call.answer()
+
+    assert (answer.status, answer.body) == (202, b"")
+
+
+async def test_a_call_whose_session_is_ended_is_stopped_and_told_so() -> None:
+    server = new_server()
+    long, client = Long(server), await shaken(server)
+    call = client.start_tool("long", id=7)
+    await long.begun.wait()
+    ended = await client.end()
+    answer = await call.answer()
+
+    assert ended.status == 204
+    assert (answer.status, answer.code, answer.json["id"]) == (200, -32603, 7)
+    assert answer.json["error"]["message"] == "the session is over"
+
+
 async def test_a_notification_does_not_cancel_the_call_of_another_session() -> None:
     server = new_server()
     long, client = Long(server), await shaken(server)
@@ -982,3 +1006,45 @@ async def test_a_guard_that_knows_nobody_lets_nobody_in() -> None:
     answer = await new_client(guard=lambda headers: None).request("POST", initialize())
 
     assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
+
+
+# The version of a session
+
+
+@pytest.mark.parametrize("other", ["2025-06-18", "2025-03-26"])
+@pytest.mark.parametrize("verb", ["GET", "DELETE"])
+async def test_a_session_takes_no_other_version_in_its_header(verb: str, other: str) -> None:
+    client = SessionClient(new_server().asgi())
+    await client.shake("2025-11-25")
+    headers = {**client.own, "mcp_protocol_version": other}
+    accept = {"accept": "text/event-stream"} if verb == "GET" else {}
+    answer = await client.request(verb, **headers, **accept)
+
+    assert answer.status == 400
+    assert "2025-11-25" in answer.json["error"]["message"]
+    assert other in answer.json["error"]["message"]
+
+
+@pytest.mark.parametrize("other", ["2025-06-18", "2025-03-26"])
+async def test_a_call_with_another_version_than_that_of_its_session_is_400(other: str) -> None:
+    client = SessionClient(new_server().asgi())
+    await client.shake("2025-11-25")
+    before = await client.ask("tools/list", id=1)
+    client.revision = other
+    answer = await client.ask("tools/list", id=7)
+    told = await client.tell("notifications/cancelled", requestId=3)
+    client.revision = "2025-11-25"
+    after = await client.ask("tools/list", id=8)
+
+    assert (before.status, answer.status, told.status, after.status) == (200, 400, 400, 200)
+    assert answer.json["id"] == 7
+    assert answer.code == -32600
+
+
+async def test_a_call_without_a_version_is_of_that_of_its_session() -> None:
+    client = SessionClient(new_server().asgi())
+    await client.shake("2025-11-25")
+    assert client.session is not None
+    answer = await client.post(request(1, "tools/list"), mcp_session_id=client.session)
+
+    assert answer.status == 200

@@ -80,7 +80,15 @@ async def test_a_call_that_reports_is_answered_by_a_stream() -> None:
 
 
 async def test_a_stream_says_that_it_is_not_to_be_gathered() -> None:
-    answer = await new_client().tool("chatty", meta={"progressToken": "t"})
+    server = new_server()
+
+    @server.tool
+    async def slow(ctx: Context) -> str:
+        await ctx.progress(1)
+        await asyncio.sleep(0.01)
+        return "said"
+
+    answer = await new_client(server).tool("slow", meta={"progressToken": "t"})
 
     assert answer.headers == {
         "content-type": "text/event-stream",
@@ -357,6 +365,58 @@ async def test_a_capability_that_is_missing_is_400() -> None:
 
     assert (answer.status, answer.code) == (400, -32021)
     assert "elicitation" in answer.json["error"]["data"]["requiredCapabilities"]
+
+
+@pytest.mark.parametrize("thread", [False, True], ids=["coroutine", "thread"])
+async def test_a_capability_that_is_missing_is_400_even_after_progress_that_was_not_sent(
+    thread: bool,
+) -> None:
+    server = new_server()
+
+    @server.tool
+    async def asks(ctx: Context) -> str:
+        await ctx.progress(1)
+        return str(await ctx.ask(who=Elicit("Who?", str)))
+
+    @server.tool(name="asks_on_a_thread")
+    def asks_on_a_thread(ctx: Context) -> str:
+        ctx.sync.progress(1)
+        return str(ctx.sync.ask(who=Elicit("Who?", str)))
+
+    name = "asks_on_a_thread" if thread else "asks"
+    exchange = new_client(server).start_tool(name, meta={"progressToken": "t"})
+    answer = await exchange.answer()
+
+    if thread:  # what was sent from a thread may be on its way already
+        assert (answer.status, answer.is_stream) in [(400, False), (200, True)]
+    else:
+        assert (answer.status, answer.code, answer.is_stream) == (400, -32021, False)
+
+
+async def test_a_complete_stream_says_that_it_is_not_to_be_gathered() -> None:
+    answer = await new_client().tool("chatty", meta={"progressToken": "t"})
+    headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
+
+    assert headers == {
+        "content-type": "text/event-stream",
+        "cache-control": "no-cache, no-transform",
+        "x-accel-buffering": "no",
+    }
+
+
+async def test_lists_behind_a_guard_are_private() -> None:
+    server = new_server()
+    server.add_resource(lambda: "a", "x://a", name="a")
+    server.add_prompt(lambda: "p", name="p")
+    methods = [
+        *("server/discover", "tools/list", "prompts/list"),
+        *("resources/list", "resources/templates/list"),
+    ]
+    guarded, open_to_all = new_client(server, guard=lambda headers: "ann"), new_client(server)
+
+    for client, scope in [(open_to_all, "public"), (guarded, "private"), (open_to_all, "public")]:
+        for method in methods:
+            assert (await client.ask(method)).json["result"]["cacheScope"] == scope, method
 
 
 async def test_an_unknown_tool_is_an_error_in_the_body() -> None:

@@ -204,6 +204,29 @@ def test_a_request_without_a_name_is_misdirected() -> None:
     assert status(Doors().refusal(head())) == 421
 
 
+def test_a_request_without_a_name_is_told_to_send_one() -> None:
+    message = message_of(Doors().refusal(head()))
+
+    assert message.startswith("the header Host is missing; send the name")
+    assert "allow_hosts" not in message
+
+
+@pytest.mark.parametrize("host", ["a b", "http://localhost", "localhost:port"])
+def test_what_is_no_name_is_not_suggested_as_one(host: str) -> None:
+    message = message_of(Doors().refusal(head(host=host)))
+
+    assert message.startswith(f"the header Host names no host: {host!r}")
+    assert "allow_hosts" not in message
+
+
+@pytest.mark.parametrize("origin", ["", "evil.example"])
+def test_what_is_no_origin_is_not_suggested_as_one(origin: str) -> None:
+    message = message_of(Doors().refusal(head(host="localhost", origin=origin)))
+
+    assert "https://example.com" in message
+    assert "allow_origins" not in message
+
+
 def test_the_refusal_of_a_name_says_what_to_set() -> None:
     message = message_of(Doors().refusal(head(host="my.example:8000")))
 

@@ -51,14 +51,14 @@ class Lifecycle:
         """Answer `ping`."""
         return Result()
 
-    def discover(self, _exchange: Exchange) -> Outcome:
+    def discover(self, exchange: Exchange) -> Outcome:
         """Answer `server/discover`."""
         return DiscoverResult(
             supported_versions=SUPPORTED,
             capabilities=self._capabilities(),
             instructions=self._instructions.wire(),
             ttl_ms=0,
-            cache_scope="public",
+            cache_scope="public" if exchange.caller.principal is None else "private",
         )
 
     def set_level(self, exchange: Exchange) -> Outcome:

@@ -92,7 +92,8 @@ class Registry(Generic[T]):
         self.sources: tuple[Source[T], ...] = ()
         self._ordinal = 0
         self._tenure = 0
-        self._pages: dict[str | tuple[str, str], bytes] = {}
+        # By revision, by cursor if there is one, and marked if it is for a principal.
+        self._pages: dict[str | tuple[str, str | None] | tuple[str, str | None, bool], bytes] = {}
         self._version = 0
         # Set once there has been anything to list, and never cleared: a client that was told of
         # the capability gets an empty list afterwards, not an unknown method.
@@ -365,9 +366,12 @@ class Registry(Generic[T]):
 
     def page(self, call: Exchange, build: Callable[[list[T], Revision], PagedResult]) -> Outcome:
         """One page of the list, encoded for the caller, and kept until something changes."""
-        revision = call.caller.revision
+        caller = call.caller
+        revision = caller.revision
         cursor: str | None = None if call.params.cursor is UNSET else call.params.cursor
-        key = revision.date if cursor is None else (revision.date, cursor)  # mostly the cheap one
+        key: Any = revision.date if cursor is None else (revision.date, cursor)  # mostly the first
+        if caller.principal is not None:
+            key = (revision.date, cursor, True)
         page = self._pages.get(key)
         if page is None:
             # Before anything is looked at that may change meanwhile.
@@ -376,6 +380,9 @@ class Registry(Generic[T]):
                 return self._asked(call, cursor, build)
             items, after = self._slice(cursor)
             result = build(items, revision)
+            if caller.principal is not None:
+                # Behind a guard: "public" lets a cache give it to those that the guard refuses.
+                result.cache_scope = "private"
             if after is not None:
                 result.next_cursor = after
             page = encode(lowered(result, revision))
@@ -406,7 +413,9 @@ class Registry(Generic[T]):
                 after = f"{self._what}-0-{begin + room + 1:x}"
         revision = call.caller.revision
         result = build(items, revision)
-        if any(source.active and source.private for source in self.sources):
+        if call.caller.principal is not None or any(
+            source.active and source.private for source in self.sources
+        ):
             result.cache_scope = "private"
         if after is not None:
             result.next_cursor = after

@@ -38,8 +38,10 @@ ROUTING: Final = frozenset(
         b"content-encoding", b"transfer-encoding", VERSION, SESSION, METHOD, NAME, LAST_EVENT,
     }
 )  # fmt: skip
+_NO_HOST = "the header Host {}; send the name by which you call this server, such as 'localhost'"
 _STRANGE = "if they should, add it: allow_origins=[{}], or --allow-origin on the command line"
 # All of them have the same one, so no setting is suggested.
+_NO_ORIGIN = "an origin is said as in 'https://example.com'"
 _OPAQUE = "they may be files, or sandboxed frames of any site: serve the page at an address"
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _MOST_WELCOME: Final = 100
@@ -106,7 +108,11 @@ class Doors:
             name = min(repeated).decode()
             return refused(400, f"the header {name} was sent more than once")
         host = head.get("host", "")
-        if not self._is_ours(_HOST.fullmatch(host)):
+        match = _HOST.fullmatch(host)
+        if match is None:
+            what = f"names no host: {shown(host)}" if host else "is missing"
+            return refused(421, _NO_HOST.format(what))
+        if not self._is_ours(match):
             return refused(
                 421,
                 f"this server does not answer as {shown(host)}; if it should, add it: "
@@ -115,7 +121,10 @@ class Doors:
         origin = head.get("origin")
         if origin is not None and not self.admits(origin, host):
             told = f"pages of {shown(origin)} may not use this server; "
-            told += _OPAQUE if origin == "null" else _STRANGE.format(shown(origin))
+            if "://" in origin:
+                told += _STRANGE.format(shown(origin))
+            else:
+                told += _OPAQUE if origin == "null" else _NO_ORIGIN
             return refused(403, told)
         return None
 
@@ -129,7 +138,7 @@ class Doors:
         return self._is_named(_ORIGIN.fullmatch(origin))
 
     def _is_ours(self, match: Any) -> bool:
-        return match is not None and ("*" in self._hosts or self._is_named(match))
+        return "*" in self._hosts or self._is_named(match)
 
     def _is_named(self, match: Any) -> bool:
         if match is None:

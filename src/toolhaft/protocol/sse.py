@@ -9,8 +9,8 @@ HEADERS: Final = (
     # A proxy that gathers the stream would hold back what is meant to come at once.
     (b"x-accel-buffering", b"no"),
 )
-# Of a stream that is over when it begins there is nothing to hold back.
-FINISHED: Final = HEADERS[:2]
+# The same for a stream that is over when it begins, as a value of its own to be known by.
+FINISHED: Final = (*HEADERS,)
 # A line that no client looks at, so that nobody takes a quiet stream for a dead one.
 KEEP_ALIVE: Final = b": still here\n\n"
 

@@ -127,11 +127,11 @@ class Answering:
             came = await reply.changed(self._limits.quiet_seconds)
             if reply.gone:
                 return False
-            frames = reply.take()
             begun = response.begun
-            if reply.over and not frames and not begun and not reply.frames:
+            if reply.over and not begun:
                 await self.at_once(reply, response, live, stateless=asked.stateless)
                 return True
+            frames = reply.take()
             if not begun and (frames or not came or reply.hung_up):
                 self._begin(stream, live)
             if await self._pass_on(reply, stream, frames, live):
@@ -231,12 +231,16 @@ class Answering:
 
 
 def finished(reply: Reply, *, stateless: bool) -> Whole:
-    """The response to a call that is over already, to which nobody comes back."""
+    """The response to a call that is over already, which no client resumes."""
+    status = status_of(reply.error, stateless=stateless, by_protocol=False)
     if reply.frames:
-        return Whole(200, events(reply.rest()), FINISHED)
+        messages = reply.rest()
+        if status == 200:
+            return Whole(200, events(messages), FINISHED)
+        # A status says what the answer says. What came before it, such as progress, has no place.
     if reply.final is None:  # it was cancelled
         return Whole(202, b"", ())
-    return Whole(status_of(reply.error, stateless=stateless, by_protocol=False), reply.final)
+    return Whole(status, reply.final)
 
 
 def now(outcome: Coroutine[Any, Any, T]) -> T:

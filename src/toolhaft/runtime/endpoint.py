@@ -38,7 +38,14 @@ from .pair import Pair
 from .patience import Patience, Stalled
 from .posting import Begun, Posting
 from .reading import TurnedAway
-from .refusals import broken_off, missing_session, no_session_for, unknown_session, unknown_version
+from .refusals import (
+    broken_off,
+    missing_session,
+    no_session_for,
+    other_version,
+    unknown_session,
+    unknown_version,
+)
 from .relay import Relay, Told
 from .response import ClientIsGone, Receive, Response, Scope, Send, Whole
 from .running import Running
@@ -273,6 +280,8 @@ class Endpoint:
         live = await self._sessions.find(id_, principal)
         if live is None:
             raise TurnedAway(unknown_session())
+        if not live.speaks(head):
+            raise TurnedAway(other_version(head, live.session.caller.revision.date))
         return live
 
     # Ends

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-# Until something is written for the first time, and then again and again.
+# After something was written, which is when a reset comes, and at last, before more is written.
 _SOON: Final = 0.02
-_SELDOM: Final = 5.0
+_SELDOM: Final = 2.0
 
 
 class HalfClosed:
@@ -34,6 +34,7 @@ class HalfClosed:
         self._loop = loop
         self._write = write
         self._seconds = _SOON
+        self._has_written = False
         self._poll: Any = None
         self._timer: asyncio.TimerHandle | None = None
         wire = transport.get_extra_info("socket")
@@ -62,7 +63,9 @@ class HalfClosed:
         if self.is_over:
             self._transport.abort()
             return
-        if self._seconds in (_SOON, _SELDOM):
+        self._seconds *= 2
+        if self._seconds > _SELDOM or not self._has_written:
+            self._has_written = True
+            self._seconds = _SOON
             self._write()
-        self._seconds = min(2 * self._seconds, _SELDOM)
         self.watch()

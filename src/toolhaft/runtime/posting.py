@@ -34,6 +34,7 @@ from .reading import TurnedAway, whole
 from .refusals import (
     missing_session,
     no_session_for,
+    other_version,
     too_busy,
     too_many_sessions,
     unknown_session,
@@ -269,7 +270,11 @@ class Posting:
         id_ = head.session
         if id_ is None or not self._has_sessions:
             return None
-        return self._sessions.here(id_.decode("latin-1"), principal)
+        live = self._sessions.here(id_.decode("latin-1"), principal)
+        # `speaks`, written out
+        if live is not None and head.revision is not live.session.caller.revision:
+            return live if head.layout.version < 0 else None
+        return live
 
     async def _whom(
         self, head: Head, decoded: Decoded | list[Raw], principal: str | None, *, opens: bool
@@ -279,6 +284,9 @@ class Posting:
             await self._relay.open()
             live = await self._sessions.find(id_, principal)
             if live is not None:
+                if not (opens or live.speaks(head)):
+                    negotiated = live.session.caller.revision.date
+                    raise TurnedAway(other_version(head, negotiated, _id(decoded)))
                 return live, live.peer
             if not opens:
                 raise TurnedAway(unknown_session(_id(decoded)))

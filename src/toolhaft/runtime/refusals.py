@@ -3,7 +3,7 @@
 from msgspec import UNSET, UnsetType
 
 from ..envelope import Id
-from ..errors import InternalError, UnsupportedVersion
+from ..errors import InternalError, UnsupportedVersion, shown
 from ..protocol.head import VERSION, Head
 from ..protocol.http import Refused, refused
 from ..protocol.revisions import HANDSHAKES
@@ -28,6 +28,16 @@ def missing_session(id_: Id | UnsetType = UNSET) -> Refused:
 def no_session_for(head: Head, id_: Id | UnsetType = UNSET) -> Refused:
     """A client of the other era that knows this one too learns here that it is needed."""
     return refused(400, UnsupportedVersion(head.text(VERSION) or "", HANDSHAKES), id_)
+
+
+def other_version(head: Head, negotiated: str, id_: Id | UnsetType = UNSET) -> Refused:
+    """The header names another revision than the session was begun with."""
+    return refused(
+        400,
+        f"MCP-Protocol-Version is {shown(head.text(VERSION) or '')}, and this session was begun "
+        f"with {negotiated}: send that one, or begin another session with `initialize`",
+        id_,
+    )
 
 
 def unknown_version(head: Head) -> Refused:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from ..protocol.handshake import Session
+from ..protocol.head import Head
 from ..protocol.interests import Change
 from ..protocol.limits import Limits
 from ..protocol.peer import Peer
@@ -72,6 +73,11 @@ class Live:
         self._number = 0
         # Streams whose call is under way, by number.
         self.streams: dict[int, Stream] | None = None
+
+    def speaks(self, head: Head) -> bool:
+        """Is this the header of a request in the revision that was agreed on? One that names none
+        is."""
+        return head.layout.version < 0 or head.revision is self.session.caller.revision
 
     @property
     def is_idle(self) -> bool:
