@@ -1,14 +1,17 @@
 """Arguments that HTTP headers repeat: which may be, and what they are compared with."""
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, NewType
 
+import pydantic
 import pytest
-from msgspec import Meta, Raw
+from msgspec import Meta, Raw, Struct
 
 from toolhaft import Server
 from toolhaft.errors import HeaderMismatch
 from toolhaft.features.headers import check_mirrors
 from toolhaft.features.mirroring import Mirrored, mirrored
+from toolhaft.testing import Client
 
 REGION = (Mirrored(("region",), "Region"),)
 
@@ -34,6 +37,73 @@ def test_a_tool_with_a_bad_mark_is_refused_when_it_is_registered() -> None:
 
     with pytest.raises(ValueError, match="x-mcp-header needs the"):
         Server("s").add_tool(locate)
+
+
+Marked = Annotated[str, Meta(extra_json_schema={"x-mcp-header": "Region"})]
+
+
+@dataclass
+class Inner:
+    region: Marked
+
+
+class Model(pydantic.BaseModel):
+    region: str = pydantic.Field(json_schema_extra={"x-mcp-header": "Region"})
+
+
+class Holding(pydantic.BaseModel):
+    inner: Model
+
+
+class Recursive(Struct):
+    region: Marked
+    inner: "Recursive | None" = None
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        list[Inner],
+        dict[str, Inner],
+        Inner | str,
+        tuple[Inner, int],
+        list[Marked],
+        dict[str, Marked],
+        tuple[Marked, ...],
+        Marked | int,
+        list[Model],
+        Recursive,
+        NewType("Many", list[Inner]),  # type: ignore[valid-newtype]
+    ],
+)
+def test_a_mark_that_clients_cannot_find_is_refused_when_it_is_registered(annotation: Any) -> None:
+    def locate(at: Any) -> None: ...
+
+    locate.__annotations__["at"] = annotation
+
+    with pytest.raises(ValueError, match="must be on a property, reached by properties alone"):
+        Server("s").add_tool(locate)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "path"),
+    [
+        (Inner, ("at", "region")),
+        (Model, ("at", "region")),
+        (Holding, ("at", "inner", "region")),
+    ],
+)
+async def test_a_mark_in_a_class_is_found(annotation: Any, path: tuple[str, ...]) -> None:
+    def locate(at: Any) -> None: ...
+
+    locate.__annotations__["at"] = annotation
+    server = Server("s")
+    server.add_tool(locate)
+
+    async with Client(server) as client:
+        schema = (await client.tool("locate")).input_schema
+
+    assert tuple(mirrored(schema)) == (Mirrored(path, "Region"),)
 
 
 @pytest.mark.parametrize(

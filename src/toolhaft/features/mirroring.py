@@ -21,6 +21,21 @@ class Mirrored(Struct, frozen=True):
     header: str
 
 
+def is_marked(schema: Any) -> bool:
+    """Is there such a mark anywhere in a schema, allowed or not?"""
+    todo: list[Any] = [schema]
+    for part in todo:  # which grows meanwhile
+        if isinstance(part, dict):
+            members: dict[str, Any] = cast(Any, part)
+            if KEY in members:
+                return True
+            todo += members.values()
+        elif isinstance(part, list):
+            items: list[Any] = cast(Any, part)
+            todo += items
+    return False
+
+
 def mirrored(schema: Schema, path: tuple[str, ...] = ()) -> Iterator[Mirrored]:
     """The arguments that headers repeat, of a schema that was checked: they are properties, or
     properties of one of these."""

@@ -36,6 +36,7 @@ from ..schema.kinds import (
 )
 from .authoring import documentation, unwrapped
 from .checking import Explicit, problems, unpacked
+from .mirroring import is_marked
 from .parameters import Parameter, parameters_of
 from .signs import InputRequired
 
@@ -69,7 +70,7 @@ class Signature:
         "_accepted_schema", "_checked", "_decode", "_explicit", "_kinds", "_lacking", "_required",
         "_rest", "_schema", "_spelled", "_strict", "_unfinished", "_unread", "contexts",
         "dependencies", "documentation", "function", "has_rounds", "headers", "inquired",
-        "is_returned", "manner", "parameters", "returns", "what",
+        "is_marked", "is_returned", "manner", "parameters", "returns", "what",
     )  # fmt: skip
 
     def __init__(
@@ -117,6 +118,8 @@ class Signature:
         self._unread = found.rest or any(each.type is Any for each in found.given)
         if explicit is not None:
             self._match(explicit.schema, option)
+        # Does a header repeat one of the arguments, or a part of one?
+        self.is_marked = False
         self._kinds = {each.name: self._kind(each) for each in self.parameters}
         # Does msgspec leave something for us to do?
         self._checked = any(kind.checked for kind in self._kinds.values())
@@ -217,7 +220,7 @@ class Signature:
     def _kind(self, parameter: Parameter) -> Kind:
         try:
             if not is_plain(parameter.type):
-                schema_of(parameter.type, given=True)
+                self.is_marked |= is_marked(schema_of(parameter.type, given=True))
             kind = kind_of(parameter.type, strict=self._strict)
         except (TypeError, ValueError, RecursionError, re.error) as error:
             raise TypeError(

@@ -101,7 +101,7 @@ class Tool:
         given = None if schema is None else Explicit(schema, f"{what}: input_schema")
         option = "input_schema" if details.args is None else "args"
         signature = Signature(function, what, explicit=given, option=option, strict=details.strict)
-        extra = any(parameter.extra for parameter in signature.parameters)
+        extra = signature.is_marked or any(each.extra for each in signature.parameters)
         if extra:
             check_schema(signature.schema, what)
         # Arguments that headers repeat, where there are any.
