@@ -12,6 +12,7 @@ from ..protocol.limits import Limits
 from ..schema.docstrings import Docstring, read
 from ..types.content import Annotations
 from ..types.wire import Icon
+from .expecting import valid_icon, valid_meta
 
 
 def unwrapped(function: Callable[..., Any]) -> Any:
@@ -134,12 +135,17 @@ def check_described(what: str, **given: object) -> None:
     the whole list unreadable.
 
     Raises:
-        TypeError: it is not; the message names the keyword.
+        TypeError, ValueError: it is not; the message names the keyword.
     """
     for name, value in given.items():
         fits, expected = _DESCRIBED[name]
         if value is not None and not fits(value):
             raise TypeError(f"{what}: {name} must be {expected}, not {value!r}")
+        if name == "meta" and value is not None:
+            valid_meta(what, cast(Mapping[Any, Any], value))
+        elif name == "icons" and value is not None:
+            for icon in cast(Collection[Icon], value):
+                valid_icon(what, icon)
         if isinstance(value, _TOLD):
             try:
                 encode(value)

@@ -38,9 +38,11 @@ from .expecting import (
     listed,
     quoted,
     unset,
+    valid_icon,
+    valid_meta,
     valid_name,
     valid_type,
-    valid_uri,
+    written_uri,
 )
 from .media import media_type, name_in, sniffed, text_of
 
@@ -74,7 +76,7 @@ class Block:
     ) -> None:
         what = type(self).__name__
         block.annotations = annotations(what, audience, priority)
-        block.meta = unset(meta, what, "meta", dict)
+        block.meta = _meta(what, meta)
         self._block = block
         self._shown = shown
 
@@ -189,7 +191,7 @@ class File(Block):
         data, own_name = _read("File", source)
         name = own_name if name is None else valid_name(name)
         if uri is not None:
-            uri = valid_uri("File", uri)
+            uri = written_uri("File", uri)
         elif name:
             uri = f"file:///{quoted(name)}"
         else:
@@ -228,13 +230,14 @@ class Link(Block):
         if size is not None and expect("Link", "size", size, int) < 0:
             raise ValueError(f"Link: size is a number of bytes, not {size}")
         block = ResourceLink(
-            valid_uri("Link", uri),
+            written_uri("Link", uri),
             name_in(uri) or uri if name is None else expect("Link", "name", name, str),
             title=unset(title, "Link", "title", str),
             description=unset(description, "Link", "description", str),
             mime_type=valid_type("Link", mime_type) or UNSET,
             size=UNSET if size is None else size,
-            icons=listed("Link", "icons", icons, Icon) or UNSET,
+            icons=[valid_icon("Link", each) for each in listed("Link", "icons", icons, Icon)]
+            or UNSET,
         )
         super().__init__(block, brief(uri), audience=audience, priority=priority, meta=meta)
 
@@ -254,7 +257,7 @@ class Embedded(Block):
         priority: float | None = None,
         meta: Meta | None = None,
     ) -> None:
-        uri, inside = valid_uri("Embedded", uri), held("Embedded", content)
+        uri, inside = written_uri("Embedded", uri), held("Embedded", content)
         block = EmbeddedResource(_contents(uri, inside, valid_type("Embedded", mime_type)))
         shown = f"{brief(uri)}, {extent(inside)}"
         super().__init__(block, shown, audience=audience, priority=priority, meta=meta)
@@ -280,9 +283,9 @@ class Contents:
     ) -> None:
         self._given = (
             held("Contents", content),
-            None if uri is None else valid_uri("Contents", uri),
+            None if uri is None else written_uri("Contents", uri),
             valid_type("Contents", mime_type),
-            unset(meta, "Contents", "meta", dict),
+            _meta("Contents", meta),
         )
 
     def contents(self, uri: str, mime_type: str | None) -> ResourceContents:
@@ -330,7 +333,7 @@ class Result:
             content=[_item(item) for item in items],
             structured_content=structured,
             is_error=expect("Result", "error", error, bool) or UNSET,
-            meta=unset(meta, "Result", "meta", dict),
+            meta=_meta("Result", meta),
         )
 
     def wire(self) -> CallToolResult:
@@ -344,6 +347,23 @@ class Result:
         kinds = ", ".join(type(block).__name__ for block in self._wire.content)
         error = ", error=True" if self._wire.is_error is True else ""
         return f"Result([{kinds}]{error})"
+
+
+def _meta(what: str, meta: Meta | None) -> Meta | UnsetType:
+    if meta is not None:
+        valid_meta(what, expect(what, "meta", meta, dict))
+    return UNSET if meta is None else meta
+
+
+def check_metas(result: CallToolResult) -> None:
+    """Are the keys of `_meta` in a result that an author has put together theirs to use?
+
+    Raises:
+        TypeError, ValueError: one of them is not.
+    """
+    for part in (result, *result.content):
+        if part.meta is not UNSET:
+            valid_meta("the result", part.meta)
 
 
 def blocks_of(value: object, *, always: bool = False) -> list[Content] | None:

@@ -1,12 +1,13 @@
 """What the makers of content expect of their arguments, and how they say so."""
 
-from collections.abc import Sequence
-from typing import TypeAlias, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import UNSET, UnsetType
 
 from ..patterns import pattern
 from ..types.content import Annotations, Role
+from ..types.wire import Icon
 
 T = TypeVar("T")
 
@@ -18,6 +19,17 @@ _SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _MEDIA_TYPE = pattern(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:\s*;.*)?")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _LONGEST_REPR = 40
+# What RFC 3986 allows in URIs, but for escapes; and what it allows nowhere.
+_URI_LETTERS = frozenset(map(chr, _UNRESERVED)) | set(":/?#[]@!$&'()*+,;=")
+_NOT_IN_URIS = pattern(r"[^A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]|%(?![0-9A-Fa-f]{2})")
+_META_NAME = pattern(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?")
+_META_LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_META_PREFIX = pattern(rf"{_META_LABEL}(?:\.{_META_LABEL})*")
+_RESERVED = ("modelcontextprotocol", "mcp")
+# Keys that extensions of the protocol give to servers.
+_EXTENSIONS = ("io.modelcontextprotocol/related-task", "io.modelcontextprotocol.skills/")
+_ICON = pattern(r"(?i:https?://[^\s/]|data:image/)[^\s]*\Z")
+_ICON_SIZE = pattern(r"[0-9]+x[0-9]+|any")
 
 
 def held(what: str, content: str | Bytes) -> str | bytes:
@@ -66,10 +78,84 @@ def listed(what: str, name: str, values: Sequence[T], kind: type[T]) -> list[T]:
 
 
 def valid_uri(what: str, uri: str) -> str:
-    """A URI, if it has a scheme."""
+    """A URI, if it has a scheme and nothing in it that no URI has.
+
+    Raises:
+        ValueError: it is none; the message has what it should be.
+    """
+    if (correct := written_uri(what, uri)) != uri:
+        raise ValueError(
+            f"{what}: {uri!r} is no URI, which is ASCII without spaces and the like; write "
+            f"{correct!r}"
+        )
+    return uri
+
+
+def written_uri(what: str, uri: str) -> str:
+    """A URI, if it has a scheme; what no URI has in it is percent-encoded."""
+    valid_template(what, uri)
+    if _URI_LETTERS.issuperset(uri):  # nearly all of them
+        return uri
+    return _NOT_IN_URIS.sub(lambda match: quoted(match.group()), uri)
+
+
+def valid_template(what: str, uri: str) -> str:
+    """A URI, or a template of some, if it has a scheme."""
     if not _SCHEME.match(expect(what, "uri", uri, str)):
         raise ValueError(f"{what}: a URI begins with a scheme, as in notes://{uri}, not {uri!r}")
     return uri
+
+
+def valid_meta(what: str, meta: Mapping[Any, Any]) -> None:
+    """Are these keys that an author may put into `_meta`?
+
+    Raises:
+        TypeError: a key is no text.
+        ValueError: it is none of the form `example.com/name`, or belongs to the protocol.
+    """
+    for key in meta:
+        if not isinstance(key, str):
+            raise TypeError(f"{what}: meta has the key {key!r}, and keys are str")
+        prefix, slash, name = key.rpartition("/")
+        if not _META_NAME.fullmatch(name) or (slash and not _META_PREFIX.fullmatch(prefix)):
+            raise ValueError(
+                f"{what}: meta has the key {key!r}; a key is a name, or a domain of yours and a "
+                "name, as in com.example/name, of letters, digits, and - _ . between them"
+            )
+        if slash and _is_reserved(prefix) and not key.startswith(_EXTENSIONS):
+            raise ValueError(
+                f"{what}: meta has the key {key!r}, which the protocol keeps for itself; put a "
+                "domain of your own in front, as in com.example/name"
+            )
+
+
+def _is_reserved(prefix: str) -> bool:
+    """ "Any prefix where the second label is `modelcontextprotocol` or `mcp` is reserved", and up
+    to 2025-06-18 any prefix in which a label follows one of these."""
+    labels = prefix.split(".")
+    return any(label in _RESERVED for label in (*labels[:-1], *labels[1:2]))
+
+
+def valid_icon(what: str, icon: Icon) -> Icon:
+    """An icon that clients show.
+
+    Raises:
+        TypeError, ValueError: it is none.
+    """
+    if not _ICON.match(expect(what, "src of an icon", icon.src, str)):
+        raise ValueError(
+            f"{what}: the src of an icon is an https or data URI, not {brief(icon.src)}; clients "
+            "refuse all others"
+        )
+    if icon.mime_type is not UNSET:
+        valid_type(f"{what}: an icon", icon.mime_type)
+    if icon.theme is not UNSET and icon.theme not in ("light", "dark"):
+        raise ValueError(f'{what}: the theme of an icon is "light" or "dark", not {icon.theme!r}')
+    sizes = () if icon.sizes is UNSET else listed(what, "sizes of an icon", icon.sizes, str)
+    for size in sizes:
+        if not _ICON_SIZE.fullmatch(size):
+            raise ValueError(f'{what}: a size of an icon is as in "48x48", or "any", not {size!r}')
+    return icon
 
 
 def valid_type(what: str, mime_type: str | None) -> str | None:

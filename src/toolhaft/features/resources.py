@@ -28,7 +28,7 @@ from .calling import Callee
 from .completer import Complete, Completes
 from .content import Contents
 from .custom import Custom, Own, Recipe, Route
-from .expecting import BYTES, valid_uri
+from .expecting import BYTES, valid_template, valid_uri
 from .joining import twin
 from .registry import Registry, require
 from .signature import BadArguments, Signature
@@ -109,13 +109,14 @@ class Resource:
             annotations=annotations,
             meta=meta,
         )
-        self.uri = valid_uri(what, uri)
+        # A brace that is closed and never opened is a mistake, which a template tells.
+        is_template = isinstance(uri, str) and ("{" in uri or "}" in uri)  # pyright: ignore[reportUnnecessaryIsInstance]
+        self.uri = valid_template(what, uri) if is_template else valid_uri(what, uri)
         self.name = name
         self.mime_type = mime_type
         self.cache = Cache.of(cache, what)
         self.raw = raw
-        # A brace that is closed and never opened is a mistake, which a template tells.
-        self.template = Template(uri) if "{" in uri or "}" in uri else None
+        self.template = Template(uri) if is_template else None
         self.signature = Signature(
             function, what, rest=_NO_VARIABLES if self.template is None else None
         )

@@ -19,7 +19,7 @@ from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
 from .checking import Explicit, problems
-from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of
+from .content import WIRE_BLOCKS, Block, Result, block_of_bytes, blocks_of, check_metas
 from .expecting import BYTES
 from .signs import InputRequired
 
@@ -173,6 +173,7 @@ class Output:
 
     def _whole(self, result: CallToolResult, revision: Revision) -> Outgoing:
         """A result that the author has put together."""
+        check_metas(result)
         structured = result.structured_content
         if structured is not UNSET:
             body = write_text(structured)
