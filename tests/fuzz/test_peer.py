@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -17,7 +17,7 @@ from toolhaft.envelope import Fault, Message, ToolCall, decode, decode_message
 from toolhaft.errors import McpError
 from toolhaft.features.signature import BadArguments, Signature
 from toolhaft.members import salvage_id
-from toolhaft.protocol.calls import Call
+from toolhaft.protocol.calls import Batch, Call, Reply
 from toolhaft.protocol.framing import Frame, Framer, TooLong
 from toolhaft.protocol.peer import Peer
 from toolhaft.types.wire import Implementation
@@ -364,3 +364,21 @@ def test_a_text_that_is_cut_off_gives_its_own_id_or_none(
 @given(data=st.binary(max_size=60) | st.text(st.sampled_from('{}[]":,id\\ 1-e.'), max_size=60))
 def test_no_bytes_make_decoding_raise(data: bytes | str) -> None:
     decode(data if isinstance(data, bytes) else data.encode())
+
+
+def test_a_batch_beyond_all_measure_is_refused_within_bounds() -> None:
+    peer = Peer(Implementation(name="fuzzed", version="1"))
+    peer.receive(_hello("2025-03-26"))
+    item = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+
+    event = peer.receive(b"[" + b",".join([item] * 90_000) + b"]")
+
+    assert isinstance(event, Batch)
+    assert len(event.events) == 10_001
+    assert "id" not in json.loads(cast(Reply, event.events[-1]).frame)
+
+
+def _hello(revision: str) -> bytes:
+    params = {"protocolVersion": revision, "capabilities": {}}
+    message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+    return json.dumps(message).encode()

@@ -162,9 +162,22 @@ async def test_one_error_without_an_id_may_be_for_all(revision: str, parts: list
 @every_way
 async def test_a_batch_with_parts_that_cannot_be_read_may_be_refused_as_a_whole(way: Any) -> None:
     async with way() as client:
-        refused = await client.raw([requests.ping(), *[1] * 1000])
+        refused = await client.raw([1] * 1001)
 
-    assert refused["error"]["message"] == "a batch holds at most 1000 messages"
+    words = "a batch holds at most 1000 messages; send fewer at a time"
+    assert refused["error"]["message"] == words
+
+
+@every_way
+async def test_each_request_of_a_batch_that_is_too_large_is_refused_under_its_id(way: Any) -> None:
+    pings = [requests.ping() for _ in range(1001)]
+    notices = [{"jsonrpc": "2.0", "method": "notifications/initialized"}] * 3
+
+    async with way() as client:
+        refused = await client.raw([*pings, *notices])
+
+    assert [answer["id"] for answer in refused] == [ping["id"] for ping in pings]
+    assert {answer["error"]["code"] for answer in refused} == {-32600}
 
 
 async def test_a_response_that_is_missing_is_waited_for() -> None:

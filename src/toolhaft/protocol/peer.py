@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from ..envelope import (
     LONG,
@@ -52,6 +52,8 @@ from .stateless import Stateless, identify, missing_envelope, missing_meta, unkn
 
 _NO_META = RequestMeta()
 _LARGEST_BATCH = 1000
+# Of a larger one so many requests are told by their ids that it is refused.
+_MOST_REFUSED = 10 * _LARGEST_BATCH
 _NO_PARAMS = Raw(b"{}")
 _BEFORE_THE_HANDSHAKE = ("initialize", "ping")
 # How msgspec says that something is not there, and what it calls kinds of values.
@@ -128,7 +130,7 @@ class Peer:
         if self.session.state == NEW or not self.session.caller.revision.batches:
             return _refused("send one message at a time, not an array")
         if len(items) > _LARGEST_BATCH:
-            return _refused(f"a batch holds at most {_LARGEST_BATCH} messages")
+            return _too_many(items)
         parts = map(decode_part, items)
         return Batch([cast(Single, self.take(part, principal, _IN_A_BATCH)) for part in parts])
 
@@ -304,6 +306,32 @@ def _misshapen(error: Exception, what: str = "params") -> McpError:
 def _refused(why: str) -> Reply:
     error = InvalidRequest(why)
     return Reply(failure(UNSET, error), error)
+
+
+class _Identified(Struct, gc=False):
+    """As much of a request as it takes to refuse it."""
+
+    id: Id
+    method: str
+
+
+_decode_identified = msgspec.json.Decoder(_Identified).decode
+
+
+def _too_many(items: list[Raw]) -> Event:
+    """Refuse a batch that is too large: each of its requests under its id, as far as that goes."""
+    error = InvalidRequest(f"a batch holds at most {_LARGEST_BATCH} messages; send fewer at a time")
+    events: list[Single] = []
+    for item in items[:_MOST_REFUSED]:
+        try:
+            request = _decode_identified(item)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            continue
+        events.append(Reply(failure(request.id, error), error, request.method))
+    nameless = Reply(failure(UNSET, error), error)
+    if not events:
+        return nameless
+    return Batch([*events, nameless] if len(items) > _MOST_REFUSED else events)
 
 
 def _fault(fault: Fault) -> Single:

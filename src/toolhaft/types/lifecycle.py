@@ -34,7 +34,8 @@ class ServerCapabilities(Wire):
 class InitializeParams(Params, kw_only=True):
     """How a client of an older revision begins."""
 
-    protocol_version: str
+    # Empty if the client does not say; then it is offered our newest.
+    protocol_version: str = ""
     capabilities: dict[str, Any] = field(default_factory=dict[str, Any])
     client_info: Identity | UnsetType = UNSET
 
