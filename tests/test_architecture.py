@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "face": {"words", "schema", "protocol", "features", "runtime"},
     "edges": {"words", "schema", "protocol", "features", "runtime", "face", "client"},
 }
-WORDS = {"envelope", "errors", "jsonrpc", "members", "misspelt", "patterns", "types"}
+WORDS = {"envelope", "errors", "excess", "jsonrpc", "members", "misspelt", "patterns", "types"}
 # What waits, or gives another answer the next time it is asked.
 WAITS = {
     "anyio", "asyncio", "concurrent", "fcntl", "io", "multiprocessing", "os", "pathlib", "queue",
@@ -72,6 +72,7 @@ IMPORTED_LATER = {
     ("features/checking.py", "_problems", "..schema.checker"),
     ("features/checking.py", "_unpacked", "..schema.jsonvalues"),
     ("features/checking.py", "check_schema", "..schema.explicit"),
+    ("features/checking.py", "load_of", "..schema.loads"),
     ("features/checking.py", "__init__", "..schema.explicit"),
     ("features/checking.py", "_compiler", "..schema.compiled"),
     ("features/calling.py", "_take_answers", ".asking"),
@@ -87,6 +88,7 @@ IMPORTED_LATER = {
     ("runtime/lane.py", "_warn", "logging"),
     ("run.py", "_text", "json"),
     ("schema/fields.py", "dataclass_fields", "dataclasses"),
+    ("schema/models.py", "_bounds_of", ".effort"),
     ("schema/renewal.py", "_deep_copy", "copy"),
     ("schema/renewal.py", "_shallow_copy", "copy"),
     ("sealing.py", "_log", "logging"),

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from .errors import InvalidRequest, McpError, ParseError, clipped, shown
+from .excess import LARGE, excess
 from .members import members_of, repeated, repeated_of, salvage_id
 from .patterns import pattern
 from .types.tools import CallToolParams
@@ -141,6 +142,8 @@ def decode(data: bytes) -> Decoded | list[Raw]:
 
     A call of a tool, which is what clients send most, is read in one pass, if it is written as
     clients do."""
+    if len(data) > LARGE and (much := excess(data)) is not None:
+        return Fault(InvalidRequest(f"too much for one message: {much}"), salvage_id(data))
     try:
         call = _decode_tool_call(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

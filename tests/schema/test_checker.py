@@ -732,3 +732,13 @@ def test_what_is_too_deep_stays_a_string() -> None:
 
     assert unpacked(nested("{}", 100), schema, schema) == nested({}, 100)
     assert unpacked(nested("{}", 400), schema, schema) == nested("{}", 400)
+
+
+def test_whether_numbers_are_unique_is_found_out_without_comparing_all_of_them() -> None:
+    """Each of these has the hash 0. By their hash this would take minutes."""
+    numbers = [number * (2**61 - 1) for number in range(100_000)]
+
+    assert problems(numbers, {"uniqueItems": True}) == []
+    assert problems([*numbers, 0.0], {"uniqueItems": True}) == [
+        "items must differ, but 0 and 100000 are the same"
+    ]

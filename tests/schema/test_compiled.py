@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from toolhaft.features.checking import Explicit
 from toolhaft.schema.compiled import Compiled
 from toolhaft.schema.explicit import survey
 
@@ -247,3 +248,14 @@ def test_a_result_need_not_be_an_object(value: object) -> None:
 
     assert checker.problems(value, lenient=False, where="result") == []
     assert checker.problems({}, lenient=False, where="result")[0].startswith("result: expected ")
+
+
+def test_so_many_values_are_checked_in_one_go() -> None:
+    plain = Explicit({"type": "array"}, "it", root_object=False)
+    divided = Explicit({"items": {"multipleOf": 0.01}}, "it", root_object=False)
+
+    assert plain.problems([1] * 499_999) == []
+    assert plain.problems([1] * 500_000) == [
+        "holds 500,001 values, and at most 500,000 are checked"
+    ]
+    assert divided.problems([1] * 10_000) == ["holds 10,001 values, and at most 10,000 are checked"]

@@ -32,7 +32,8 @@ def _problems() -> Callable[..., list[str]]:
 
 
 def unpacked(value: Any, schema: Schema, root: Schema) -> Any:
-    """A value with JSON instead of strings that hold it (`schema/jsonvalues.py`)."""
+    """A value with JSON instead of strings that hold it (`schema/jsonvalues.py`). In a value of
+    very many parts it is not looked for."""
     return _unpacked()(value, schema, root)
 
 
@@ -41,6 +42,25 @@ def _unpacked() -> Callable[[Any, Schema, Schema], Any]:
     from ..schema.jsonvalues import unpacked  # noqa: PLC0415
 
     return unpacked
+
+
+class Load(Protocol):
+    """What has to be known of a parameter before much is read for it (`schema/loads.py`)."""
+
+    @property
+    def is_light(self) -> bool: ...
+
+    @property
+    def is_bounded(self) -> bool: ...
+
+    def admit(self, value: Any) -> None: ...
+
+
+def load_of(annotation: Any) -> Load:
+    """Look through an annotation (`schema/loads.py`)."""
+    from ..schema.loads import load_of  # noqa: PLC0415
+
+    return load_of(annotation)
 
 
 def check_schema(schema: object, what: str, *, root_object: bool = True) -> Schema:

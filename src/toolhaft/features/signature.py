@@ -18,6 +18,7 @@ from msgspec.structs import asdict
 
 from ..envelope import is_null
 from ..errors import InvalidParams, ParseError, clipped, shown
+from ..excess import TooMuch
 from ..members import is_each_once, repeated
 from ..schema.derived import CARRIED, Schema, object_schema, schema_of
 from ..schema.fields import MISSING
@@ -35,7 +36,7 @@ from ..schema.kinds import (
     write_hook,
 )
 from .authoring import documentation, unwrapped
-from .checking import Explicit, problems, unpacked
+from .checking import Explicit, Load, load_of, problems, unpacked
 from .mirroring import is_marked
 from .parameters import Parameter, parameters_of
 from .signs import InputRequired
@@ -48,6 +49,8 @@ _NOTHING = Raw(b"{}")
 # In arguments of this length it is quicker to count colons than to look for their names.
 _SHORT = 256
 _FEW = 3
+# Longer arguments are read on a thread, unless they are of types that are quick to read.
+_LARGE = 16_384
 # So many are told of, at most.
 _MOST_UNKNOWN = 20
 _FLAT = (str, int, float, bool, type(None))
@@ -62,15 +65,19 @@ class BadArguments(Exception):
         self.problems = problems
 
 
+class LargeArguments(Exception):
+    """The arguments of a call may take long to read; `bind_large` reads them."""
+
+
 class Signature:
     """How a function is called with what came over the wire."""
 
     # No dict, which `cached_property` would need: members of it are slow to read for ever after.
     __slots__ = (
-        "_accepted_schema", "_checked", "_decode", "_explicit", "_kinds", "_lacking", "_required",
-        "_rest", "_schema", "_spelled", "_strict", "_unfinished", "_unread", "contexts",
-        "dependencies", "documentation", "function", "has_rounds", "headers", "inquired",
-        "is_marked", "is_returned", "manner", "parameters", "returns", "what",
+        "_accepted_schema", "_checked", "_decode", "_explicit", "_kinds", "_lacking", "_loads",
+        "_required", "_rest", "_schema", "_spelled", "_strict", "_unfinished", "_unread",
+        "contexts", "dependencies", "documentation", "function", "has_rounds", "headers",
+        "inquired", "is_marked", "is_returned", "manner", "parameters", "returns", "what",
     )  # fmt: skip
 
     def __init__(
@@ -124,8 +131,10 @@ class Signature:
         # Does msgspec leave something for us to do?
         self._checked = any(kind.checked for kind in self._kinds.values())
         self._lacking = [name for name, kind in self._kinds.items() if kind.lacks_defaults]
-        self._unfinished = self._checked or bool(self._lacking)
+        self._unfinished = self._checked or bool(self._lacking) or explicit is not None
         self._decode: Callable[[Raw], Any] = self._decode_first
+        # Made for the first large call.
+        self._loads: dict[str, Load] | None = None
         # Made when somebody wants to see them.
         given = None if explicit is None else explicit.schema
         self._schema = self._accepted_schema = given
@@ -167,11 +176,14 @@ class Signature:
 
         Raises:
             BadArguments: they are not what the function takes.
+            LargeArguments: they have to be read elsewhere than on the event loop.
             InvalidParams: they are no object, or one of them stands twice.
             ParseError: they are not JSON.
         """
         if raw is UNSET or (len(raw) == 4 and is_null(raw)):
             raw = _NOTHING
+        elif len(raw) > _LARGE and self._is_heavy:
+            raise LargeArguments
         text = bytes(raw)
         # Each member has a colon. As many colons as there are arguments that must be given: either
         # each of these stands there once, or one is missing, which the decoder finds.
@@ -180,12 +192,21 @@ class Signature:
                 _check_names(raw)
         elif text.count(b":") != self._required:
             _check_names(raw)
+        if not self._unfinished:
+            decode = self._decode
+            try:
+                return asdict(decode(raw))
+            except (msgspec.MsgspecError, UnicodeError, RecursionError):
+                pass  # what it is about is found out below
+        return self._bound(raw)
+
+    def _bound(self, raw: Raw) -> dict[str, Any]:
+        """The same, step by step."""
         try:
             if self._explicit is not None:
                 return self._bind_by_schema(_object(_decode_anything(raw)))
             try:
-                decode = self._decode
-                arguments = asdict(decode(raw))
+                arguments = asdict(self._decode(raw))
             except msgspec.ValidationError:
                 return self._look_again(_object(_decode_anything(raw)))
             if self._unfinished:
@@ -193,6 +214,44 @@ class Signature:
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise ParseError(f"the arguments are not JSON: {clipped(str(error))}") from None
         return arguments
+
+    @property
+    def _is_heavy(self) -> bool:
+        """May it take long to read large arguments? Not if all of them are numbers and texts."""
+        if self._explicit is not None or self._checked:
+            return True
+        return not all(load.is_light for load in self._admission().values())
+
+    def bind_large(self, raw: Raw) -> dict[str, Any]:
+        """The same as `bind` for large arguments, on a worker thread.
+
+        Raises:
+            BadArguments: also for what would take too long to read; the message names the bound.
+        """
+        _check_names(raw)
+        try:
+            if any(load.is_bounded for load in self._admission().values()):
+                self._admit(_object(_decode_anything(raw)))
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise ParseError(f"the arguments are not JSON: {clipped(str(error))}") from None
+        return self._bound(raw)
+
+    def _admit(self, given: Mapping[str, Any]) -> None:
+        """Refuse what would take too long to read."""
+        found: list[str] = []
+        for name, load in self._admission().items():
+            try:
+                if name in given:
+                    load.admit(given[name])
+            except TooMuch as error:
+                found.append(f"{name}: {error}")
+        if found:
+            raise BadArguments(found)
+
+    def _admission(self) -> dict[str, Load]:
+        if self._loads is None:
+            self._loads = {each.name: load_of(each.type) for each in self.parameters}
+        return self._loads
 
     @staticmethod
     def read(raw: Raw | UnsetType) -> dict[str, Any]:
@@ -342,6 +401,7 @@ class Signature:
             inside = unpacked(value, members.get(name, {}), self._accepted)
             if inside == value:
                 raise
+            self._admit({name: inside})
             return convert(inside, kind, strict=False)
 
     def _explained(self, given: dict[str, Any], wrong: Mapping[str, Objection]) -> list[str]:

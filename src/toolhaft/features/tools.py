@@ -26,7 +26,7 @@ from .custom import Custom, Own, Recipe, Route
 from .joining import twin
 from .mirroring import mirrored
 from .registry import Registry, require
-from .signature import BadArguments, Signature
+from .signature import BadArguments, LargeArguments, Signature
 from .values import Output
 
 # "Tool names SHOULD be between 1 and 128 characters" of these; some clients refuse others.
@@ -230,11 +230,17 @@ class Tools:
             cache_scope="public",
         )
 
-    def call(self, exchange: Exchange, tool: Tool | None = None) -> Outcome:
+    def call(
+        self,
+        exchange: Exchange,
+        tool: Tool | None = None,
+        arguments: dict[str, Any] | None = None,
+    ) -> Outcome:
         """Answer `tools/call`: arguments that do not fit are an answer the model can act on.
 
         Args:
             tool: if it is known already which one is meant.
+            arguments: if they have been read already.
         """
         params = exchange.params
         if tool is None:
@@ -247,12 +253,11 @@ class Tools:
             _check_mirrors(exchange, tool)
             if tool.route is not None:
                 return tool.route(exchange)
-        try:
-            arguments = tool.signature.bind(params.arguments)
-        except BadArguments as error:
-            return _failed("\n".join([f"invalid arguments for {tool.name}:", *error.problems]))
-        except Exception as error:  # of the author's: a default, or a class that checks itself
-            return self._explain(exchange, tool, error)
+        if arguments is None:
+            try:
+                arguments = tool.signature.bind(params.arguments)
+            except Exception as error:
+                return self._unbound(exchange, tool, error)
         if not tool.is_simple or exchange.place is not None:
             return self._elaborate(exchange, tool, arguments)
         if tool.contextual:
@@ -260,6 +265,24 @@ class Tools:
         if tool.is_async:
             return self._await(exchange, tool, arguments)
         return Blocking(partial(self._run, exchange, tool, arguments), tool.callee.inline)
+
+    async def _call_large(self, exchange: Exchange, tool: Tool) -> Result:
+        """The same for arguments that may take long to read: a worker thread reads them."""
+        bind = partial(tool.signature.bind_large, exchange.params.arguments)
+        try:
+            arguments = await exchange.apart(bind)
+        except Exception as error:
+            return await exchange.settle(self._unbound(exchange, tool, error))
+        return await exchange.settle(self.call(exchange, tool, arguments))
+
+    def _unbound(self, exchange: Exchange, tool: Tool, error: Exception) -> Outcome:
+        """What becomes of a call whose arguments could not be read."""
+        if isinstance(error, LargeArguments):
+            return self._call_large(exchange, tool)
+        if isinstance(error, BadArguments):
+            return _failed("\n".join([f"invalid arguments for {tool.name}:", *error.problems]))
+        # Of the author's: a default, or a class that checks itself.
+        return self._explain(exchange, tool, error)
 
     def _elsewhere(self, exchange: Exchange) -> Outcome:
         """A tool that is not registered may be one that a source has."""

@@ -289,6 +289,11 @@ class Exchange(Protocol):
         """Wait for an outcome, wherever it is computed."""
         ...
 
+    async def apart(self, work: Callable[[], Any]) -> Any:
+        """The value of work of ours that may take long: on a worker thread, whatever place the
+        author's functions have."""
+        ...
+
     def clean_up(self, result: Result, error: BaseException | None) -> Cleanup:
         """The function has ended, with a result or an error, and the call begins to close what it
         has opened. Until that has ended the server does not cancel the call, but for a cleanup

@@ -313,6 +313,10 @@ class Running(Call, eq=False, kw_only=True):
             return outcome
         return await outcome
 
+    async def apart(self, work: Callable[[], Any]) -> Any:
+        """The value of work of ours that may take long, computed on a worker thread."""
+        return await self._driver.on_thread(self, Blocking(work))
+
     async def _placed(self, place: Place, outcome: Blocking) -> Result:
         if not self._driver.is_here:  # there already
             value: Result = outcome.work()

@@ -21,6 +21,10 @@ from .wording import Path, Problem, expected, line, one_of
 
 # Far less than what its stack holds.
 _DEEPEST = 200
+# So many values are checked in one go, while nothing else in the process runs; it takes longest to
+# tell whether a number is a multiple of another.
+_MOST_VALUES = 500_000
+_MOST_DIVIDED = 10_000
 _MOST_EXPLAINED = 1000
 _MOST_LINES = 20
 # For patterns that look around or back, which cannot do without going back.
@@ -42,12 +46,17 @@ class Compiled:
         # Is an explanation never longer than the schema and the value together?
         keywords = set(_keywords(schema))
         refers = any(keyword.endswith(("$ref", "Ref")) for keyword in keywords)
+        self._most = _MOST_DIVIDED if "multipleOf" in keywords else _MOST_VALUES
         self._is_tame = not (refers and keywords & {"anyOf", "oneOf"})
 
     def problems(self, value: Any, *, lenient: bool, where: str) -> list[str]:
         """What is wrong with a value, one line each; as `checker.problems` has it."""
-        if not _is_shallow(value):
+        size = _size_of(value)
+        if size is None:
             return [line(Problem(None, _TOO_DEEP), where)]
+        if size > self._most:
+            words = f"holds {size:,} values, and at most {self._most:,} are checked"
+            return [line(Problem(None, words), where)]
         if self._validator.is_valid(value):
             return []
         beyond, is_readable = self._survey
@@ -114,16 +123,18 @@ def _keywords(schema: object) -> Iterator[str]:
             yield from _keywords(member)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _is_shallow(value: Any) -> bool:
-    level = [value]
+def _size_of(value: Any) -> int | None:
+    """How many values there are in a value; None if it is nested too deeply."""
+    level, size = [value], 1
     for _ in range(_DEEPEST):
         level = [each for each in level if each.__class__ is dict or each.__class__ is list]
         if not level:
-            return True
+            return size
         level = [
             child for each in level for child in (each.values() if each.__class__ is dict else each)
         ]
-    return False
+        size += len(level)
+    return None
 
 
 def _problems(error: ValidationError, thing: str) -> Iterator[Problem]:

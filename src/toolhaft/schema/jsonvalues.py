@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from ..excess import LARGE, MOST_CONTAINERS, excess
 from .derived import Schema
 from .explicit import resolve
 from .formats import FORMATS
@@ -69,11 +70,16 @@ def converted(value: Any, target: Any) -> Any:
         return NOTHING
 
 
-def unpacked(value: Any, schema: Any, root: Schema, *, levels: int = DEEPEST) -> Any:
+def unpacked(value: Any, schema: Any, root: Schema) -> Any:
     """The value with JSON instead of strings that hold it, where the schema asks for it.
 
-    What was in a string is not looked into again, nor is what is nested too deeply to be checked.
+    What was in a string is not looked into again, nor is what is nested too deeply to be checked,
+    nor what has more parts than a message may have arrays and objects.
     """
+    return value if size_of(value) > MOST_CONTAINERS else _unpacked(value, schema, root, DEEPEST)
+
+
+def _unpacked(value: Any, schema: Any, root: Schema, levels: int) -> Any:
     schema = _target(schema, root)
     if schema.__class__ is not dict or not levels:
         return value
@@ -85,14 +91,14 @@ def unpacked(value: Any, schema: Any, root: Schema, *, levels: int = DEEPEST) ->
         members: Schema = schema["properties"]
         names = members if len(members) < len(value) else value
         return value | {
-            name: unpacked(value[name], members[name], root, levels=levels - 1)
+            name: _unpacked(value[name], members[name], root, levels - 1)
             for name in names
             if name in value and name in members
         }
     if value.__class__ is list and "items" in schema:
         each = _target(schema["items"], root)
         if each.__class__ is dict and not _is_flat(each):
-            return [unpacked(item, each, root, levels=levels - 1) for item in value]
+            return [_unpacked(item, each, root, levels - 1) for item in value]
     return value
 
 
@@ -118,8 +124,11 @@ def _kinds(schema: Any) -> set[str]:
 
 
 def held_by(text: str) -> Any:
-    """The object or array that a string holds as JSON; the string itself if it does not."""
+    """The object or array that a string holds as JSON; the string itself if it does not, or if
+    there is more in it than a message may hold."""
     try:
+        if len(text) > LARGE and excess(text.encode()) is not None:
+            return text
         held = msgspec.json.decode(text)
     except (ValueError, RecursionError):
         return text
@@ -127,12 +136,17 @@ def held_by(text: str) -> Any:
 
 
 def comparable(value: Any) -> Any:
-    """A value to compare by: in JSON 1 is 1.0, and true is not 1."""
+    """A value to compare by: in JSON 1 is 1.0, and true is not 1. Numbers are told by their text,
+    which is hashed with a secret: a client can choose many numbers that have the same hash."""
     kind = value.__class__
     if kind is dict:
         return "object", frozenset((name, comparable(member)) for name, member in value.items())
     if kind is list:
         return "array", tuple(comparable(item) for item in value)
+    if kind is float and value.is_integer():
+        value, kind = int(value), int
+    if kind is int or kind is float:
+        return "number", str(value)
     return ("boolean", value) if kind is bool else value
 
 

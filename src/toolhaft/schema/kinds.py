@@ -9,8 +9,6 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from operator import itemgetter
 from typing import (
     Annotated,
     Any,
@@ -337,8 +335,7 @@ class _Translator:
         try:
             decoder_of(union, strict=False)
         except TypeError:
-            modes = (True,) if self._strict else (True, False)
-            return _made("Either", partial(_read_either, members, modes))
+            return _made("Either", _Either(members, strict=self._strict))
         return union
 
     def _class(self, annotation: Any) -> Any:
@@ -386,32 +383,35 @@ def _bounded(member: Any, meta: msgspec.Meta) -> Any:
     return bounded
 
 
-def _read_either(members: list[Any], modes: Sequence[bool], value: Any) -> Any:
-    """The first member that fits; of several objects, the one that knows most of what was given."""
-    for strict in modes:
-        fitting = [
-            (_unknown(member, value), read)
-            for member in members
-            if (read := _attempt(member, value, strict=strict)) is not _NOT_THIS
-        ]
-        if fitting:
-            return min(fitting, key=itemgetter(0))[1]
-    names = " or ".join(getattr(member, "__name__", str(member)) for member in members)
-    raise ValueError(f"expected {names}")
+class _Either:
+    """Reads one of several members: the first that fits; of several objects, the one that knows
+    most of what was given."""
+
+    def __init__(self, members: list[Any], *, strict: bool) -> None:
+        self._members = members
+        self._modes = (True,) if strict else (True, False)
+        self._known = [_field_names(member) for member in members]
+
+    def __call__(self, value: Any) -> Any:
+        members = self._likely(value)
+        for strict in self._modes:
+            for member in members:
+                try:
+                    return convert(value, member, strict=strict)
+                except msgspec.ValidationError:
+                    continue
+        names = " or ".join(getattr(member, "__name__", str(member)) for member in self._members)
+        raise ValueError(f"expected {names}")
+
+    def _likely(self, value: Any) -> list[Any]:
+        """The members, in the order in which they are tried."""
+        if not isinstance(value, dict):
+            return self._members
+        names = cast(dict[str, Any], value).keys()
+        unknown = [len(names - known) if known else 0 for known in self._known]
+        order = sorted(range(len(self._members)), key=unknown.__getitem__)
+        return [self._members[number] for number in order]
 
 
-_NOT_THIS = object()
-
-
-def _attempt(member: Any, value: Any, *, strict: bool) -> Any:
-    try:
-        return convert(value, member, strict=strict)
-    except msgspec.ValidationError:
-        return _NOT_THIS
-
-
-def _unknown(member: Any, value: Any) -> int:
-    if not isinstance(value, dict):
-        return 0
-    known = {field.name for field in fields_of(member) or ()}
-    return len(cast(dict[str, Any], value).keys() - known) if known else 0
+def _field_names(member: Any) -> frozenset[str]:
+    return frozenset(field.name for field in fields_of(member) or ())

@@ -4,11 +4,13 @@ The only module that knows pydantic, and it is loaded only by those who have a u
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, cast
 
 import msgspec
+
+from ..excess import TooMuch
 
 Schema = dict[str, Any]
 
@@ -17,6 +19,12 @@ Schema = dict[str, Any]
 _NOT_PROMISED = [
     ("format", "date-time"), ("format", "time"), ("format", "duration"), ("uniqueItems", True),
 ]  # fmt: skip
+
+
+_MOST_ERRORS = 1_000
+# Where pydantic's schemas say what is hashed, and what is hashed with a secret, or one of a few.
+_HASHED = {"set": "items_schema", "frozenset": "items_schema", "dict": "keys_schema"}
+_SECRETLY_HASHED = ("str", "bytes", "bool", "literal", "enum", "date", "none")
 
 
 def is_model(kind: Any) -> bool:
@@ -33,15 +41,45 @@ def reader_of(annotation: Any, *, strict: bool = False) -> Callable[[Any], Any]:
         TypeError: pydantic is not installed, or does not know the type either.
     """
     adapter = _adapter(annotation)
+    bounds = cache(partial(_bounds_of, adapter))
 
     def read(value: Any) -> Any:
         try:
+            text = msgspec.json.encode(value)
+            bounds().check(value, len(text))
             # As text, for only there a date is a string even for those who are strict.
-            return adapter.validate_json(msgspec.json.encode(value), strict=strict or None)
+            return adapter.validate_json(text, strict=strict or None)
+        except TooMuch as error:
+            raise Refusal([("", str(error))]) from None
         except import_module("pydantic").ValidationError as error:
-            raise Refusal(error) from None
+            raise Refusal(_problems(error)) from None
 
     return read
+
+
+def _bounds_of(adapter: Any) -> Any:
+    """What a value may be, so that pydantic does not check it for long."""
+    from .effort import Bounds  # noqa: PLC0415
+
+    try:
+        schema: Schema = adapter.json_schema()
+    except import_module("pydantic").errors.PydanticInvalidForJsonSchema:
+        schema = {}
+    return Bounds(schema, is_hashed=_is_hashed(adapter.core_schema))
+
+
+def _is_hashed(schema: Any) -> bool:
+    """Does pydantic make sets or dicts of what can be made to collide (`schema/loads.py`)?"""
+    if isinstance(schema, list | tuple):
+        return any(map(_is_hashed, cast(Sequence[Any], schema)))
+    if not isinstance(schema, dict):
+        return False
+    members = cast(Schema, schema)
+    place = _HASHED.get(cast(str, members.get("type")))
+    hashed: Any = members.get(place) if place else None
+    if isinstance(hashed, dict) and hashed.get("type") not in _SECRETLY_HASHED:  # pyright: ignore[reportUnknownMemberType]
+        return True
+    return any(map(_is_hashed, members.values()))
 
 
 def dumped(value: Any) -> Any:
@@ -90,10 +128,19 @@ def _adapter(annotation: Any) -> Any:
 class Refusal(ValueError):
     """What a model has against a value: the places in it, and the words."""
 
-    def __init__(self, error: Any) -> None:
-        found = error.errors(include_url=False, include_input=False, include_context=False)
-        self.problems = [(_place(each["loc"]), str(each["msg"])) for each in found]
+    def __init__(self, problems: list[tuple[str, str]]) -> None:
+        self.problems = problems
         super().__init__("; ".join(f"{place}: {words}" for place, words in self.problems))
+
+
+def _problems(error: Any) -> list[tuple[str, str]]:
+    """What pydantic has found. To put an error into words takes far longer than to find it, and
+    there is no way to have only some of them."""
+    count: int = error.error_count()
+    if count > _MOST_ERRORS:
+        return [("", f"does not fit, for {count:,} reasons")]
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    return [(_place(each["loc"]), str(each["msg"])) for each in found]
 
 
 def _place(steps: Sequence[str | int]) -> str:
