@@ -272,6 +272,14 @@ def test_calls_that_take_too_long_do_not_change_the_exit_status(abandoned: Aband
     assert abandoned.status == 0
 
 
+def test_calls_that_delay_the_end_are_named_once(abandoned: Abandoned) -> None:
+    told = [line for line in abandoned.site.stderr.splitlines() if "to finish" in line]
+
+    assert len(told) == 1
+    assert "calls have 0.3 s to finish; another signal ends them at once: " in told[0]
+    assert re.search(r"tools/call 'long_on_a_thread' for \d+\.\d s", told[0])
+
+
 def test_calls_that_take_too_long_are_no_bug(abandoned: Abandoned) -> None:
     assert is_quiet(abandoned.site), abandoned.site.stderr
     assert abandoned.site.stderr.count("long is over") == 2

@@ -126,6 +126,7 @@ def test_a_client_that_does_not_read_its_stream_is_cut_off(
     eventually(lambda: heard(site, f"{tool} is over") > before, "the end of the tool", 6)
 
     site.lets_go(deaf)
+    site.hears(" was cut off: it ")
 
 
 def test_the_threads_of_tools_whose_clients_do_not_read_are_free_again(site: Site) -> None:

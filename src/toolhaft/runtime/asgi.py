@@ -9,8 +9,10 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable
 from functools import partial
+from time import perf_counter
 from typing import Final
 
+from ..errors import clipped
 from ..protocol.head import Head
 from ..protocol.http import refused, too_much
 from ..protocol.ports import Bus, Store
@@ -20,6 +22,7 @@ from .endurance import shelter
 from .logged_http import LoggedEndpoint
 from .patience import Patience
 from .response import ClientIsGone, Receive, Response, Scope, Send
+from .running import told
 from .scraping import PATH as METRICS
 from .scraping import Expose, scrape
 from .service import Service
@@ -265,6 +268,13 @@ class App:
     def busy(self) -> bool:
         """Does anybody wait for an answer?"""
         return any(endpoint.busy for endpoint in self._endpoints)
+
+    def under_way(self) -> str:
+        """The calls for which there is no answer yet, and since when they run."""
+        drivers = [driver for endpoint in self._endpoints for driver in endpoint.drivers]
+        calls = [call for driver in drivers for call in list(driver.calls.values())]
+        now = perf_counter()
+        return clipped(", ".join(f"{told(call)} for {now - call.began:.1f} s" for call in calls))
 
     def hurry(self) -> None:
         """Let go of everybody who neither sends nor reads."""

@@ -75,12 +75,20 @@ class Ending:
     def _end(self, drain: float) -> None:
         assert self._loop is not None
         self._app.end_streams()
-        if drain and self._app.busy:
-            log.warning("calls have %g s to finish; another signal ends them at once", drain)
         if drain:
+            self._loop.call_later(_OFTEN, self._tell, drain)
             self._look(self._loop.time() + drain)
         else:  # those who only listen get a moment to be told that it is over
             self._loop.call_later(_OFTEN, self._look, 0.0)
+
+    def _tell(self, drain: float) -> None:
+        """Name the calls that delay the end; most have finished by now."""
+        if self._app.busy:
+            log.warning(
+                "calls have %g s to finish; another signal ends them at once: %s",
+                drain,
+                self._app.under_way(),
+            )
 
     def _look(self, deadline: float) -> None:
         assert self._loop is not None

@@ -315,6 +315,11 @@ class Endpoint:
         return not self._is_plain
 
     @property
+    def drivers(self) -> list[Driver]:
+        """What runs its calls: one for all, and one for each stream of the oldest transport."""
+        return [self._driver, *(() if self._pair is None else self._pair.drivers)]
+
+    @property
     def busy(self) -> bool:
         """Does anybody wait for an answer?"""
         return bool(self._driver.calls) or (self._pair is not None and self._pair.busy)

@@ -24,6 +24,7 @@ from ..protocol.known import Known, known
 from ..protocol.limits import Limits
 from ..protocol.sse import FINISHED
 from .asgi import App
+from .cutoffs import cut_offs
 from .endpoint import Endpoint
 from .half_closed import HalfClosed
 from .posting import Begun
@@ -231,7 +232,7 @@ class Protocol(HttpToolsProtocol):
         finally:
             self.app = usual
         if len(self.pipeline) > _MOST_QUEUED:
-            self.transport.abort()
+            self._cut_off("it sends requests without waiting for answers")
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._served = cycle
@@ -403,7 +404,7 @@ class Protocol(HttpToolsProtocol):
         else:  # what is around the parts of a body, and behind it
             self._head_size += size
             if self._head_size > _MOST_HEAD:
-                self.transport.abort()
+                self._cut_off("it sends what is no request")
                 return
         if self._idle is None and not self._is_waiting:
             self._idle = self.loop.call_later(self.timeout_keep_alive, self._look_for_life)
@@ -469,7 +470,12 @@ class Protocol(HttpToolsProtocol):
         if self._endpoint is not None:
             self._let_go()
         else:
+            cut_offs.tell("the head of its request did not come", self.client)
             self.transport.close()
+
+    def _cut_off(self, reason: str) -> None:
+        cut_offs.tell(reason, self.client)
+        self.transport.abort()
 
     def _watch(self, left: int) -> None:
         self._stall = self.loop.call_later(self._limits.stall_seconds, self._look, left)
@@ -480,4 +486,4 @@ class Protocol(HttpToolsProtocol):
         if left < before:
             self._watch(left)
         else:
-            self.transport.abort()
+            self._cut_off(f"it has read nothing for {self._limits.stall_seconds:g} s")

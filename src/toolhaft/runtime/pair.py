@@ -17,6 +17,7 @@ from ..protocol.http import Refused, refused, takes, unreadable
 from ..protocol.sse import KEEP_ALIVE, endpoint, event
 from .answering import watch_listener
 from .connection import Connection
+from .driver import Driver
 from .pump import Outside
 from .reading import TurnedAway, received, whole
 from .refusals import too_busy
@@ -135,6 +136,11 @@ class Pair:
         with Outside(self._loop, response.task):
             client.connection.receive(body, principal)
         await response.empty(202)
+
+    @property
+    def drivers(self) -> list[Driver]:
+        """What runs the calls of each stream."""
+        return [client.connection.driver for client in self._open.values()]
 
     @property
     def busy(self) -> bool:

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any, TypeAlias
 
+from .cutoffs import cut_offs
+
 Task: TypeAlias = "asyncio.Task[Any]"
 
 
@@ -58,8 +60,8 @@ class Patience:
     def _tick(self) -> None:
         self._now = self._loop.time()
         for task, until in self._until.items():
-            if until < self._now:
-                self._interrupt(task)
+            if until < self._now and self._interrupt(task):
+                cut_offs.tell("it has neither sent nor read anything for too long")
         self._timer = self._loop.call_later(self._often, self._look)
 
     def _look(self) -> None:
@@ -73,11 +75,13 @@ class Patience:
         for task in self._until:
             self._interrupt(task)
 
-    def _interrupt(self, task: Task) -> None:
-        """Once: `end` takes back one cancellation."""
-        if task not in self._late:
-            self._late.add(task)
-            task.cancel()
+    def _interrupt(self, task: Task) -> bool:
+        """Once: `end` takes back one cancellation. Was this the first time?"""
+        if task in self._late:
+            return False
+        self._late.add(task)
+        task.cancel()
+        return True
 
     def close(self) -> None:
         """Nobody waits any more."""

@@ -173,8 +173,9 @@ class CallablePlace:
                 f"the program takes no work any more: {type(error).__name__}: {error}"
             ) from error
         if isinstance(submitted, Future):  # of an executor, which may fail before it runs this
-            future: Future[Any] = submitted
-            future.add_done_callback(partial(_look_at, waiting))
+            submitted.add_done_callback(  # pyright: ignore[reportUnknownMemberType]
+                partial(_look_at, waiting)
+            )
         return await waiting.value(_never)
 
     async def run(self, begin: Callable[[], Coroutine[Any, Any, Any]], /) -> Any:

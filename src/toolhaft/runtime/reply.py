@@ -15,6 +15,7 @@ from msgspec import Struct
 from ..envelope import Outgoing, whole
 from ..errors import McpError
 from ..protocol.calls import READY
+from .cutoffs import cut_offs
 
 # A client that is behind by so many times what may wait, and is sent still more, does not read.
 _PATIENCE: Final = 8
@@ -192,6 +193,7 @@ class Reply(Struct, eq=False):
         still = self.held and behind and suspected == self.writes
         if still and not self.interrupted and self.writer is not None:
             self.interrupted = self.gone = True
+            cut_offs.tell(f"it does not read, and {self._size:,} bytes wait for it")
             self._let_go()
             self.writer.cancel()
 
