@@ -146,11 +146,24 @@ def share_by_bridge(name: str) -> Reading:
     return lambda results: results.times_better(WORKLOAD_OF[name], "bridge", "toolhaft")
 
 
+def of_text(claim: str, name: str) -> tuple[Target, ...]:
+    """A call over stdio with two kilobytes of text."""
+    return (
+        Target(f"{claim}: rate", "times mcp", rate_to_mcp(name), at_least=25),
+        Target(f"{claim}: CPU per call", "times limit", cpu_to_limit(name), at_most=2.5),
+    )
+
+
 TARGETS = (
     Target("call, one by one: rate", "times mcp", rate_to_mcp("call"), at_least=20),
     Target("call, one by one: CPU per call", "times limit", cpu_to_limit("call"), at_most=3),
     Target("call, 64 in flight: rate", "times mcp", rate_to_mcp("call-64"), at_least=60),
     Target("sync tool, one by one: rate", "times mcp", rate_to_mcp("sync"), at_least=15),
+    *of_text("2 KB of source code", "code"),
+    *of_text("2 KB of German and Chinese", "letters"),
+    Target("50 items, as structs: rate", "times mcp", rate_to_mcp("structs"), at_least=15),
+    Target("50 items, as dataclasses: rate", "times mcp", rate_to_mcp("dataclasses"), at_least=15),
+    Target("50 items, as models: rate", "times mcp", rate_to_mcp("models"), at_least=15),
     Target("tools/list of 100 tools: rate", "times mcp", rate_to_mcp("list-100"), at_least=100),
     Target("tools/list of 100 tools: CPU", "times limit", cpu_to_limit("list-100"), at_most=2),
     Target("start to first answer", "ms", figure("start"), at_most=150),
