@@ -78,6 +78,7 @@ IMPORTED_LATER = {
     ("features/calling.py", "_take_answers", ".asking"),
     ("features/joining.py", "twin", "copy"),
     ("features/parameters.py", "_inquired", ".asking"),
+    ("features/providing.py", "_leave_out", "logging"),
     ("features/tools.py", "_check_mirrors", ".headers"),
     ("protocol/digests.py", "digest", "hashlib"),
     ("protocol/digests.py", "from_text", "binascii"),

@@ -210,11 +210,11 @@ async def test_a_bound_that_is_none_is_told_with_its_entry(
         call_tool = forever
 
     async with Client(Server("s", version="1", providers=[Wrong()])) as client:
-        refused = await told(client, "tools/list")
+        listed = await told(client, "tools/list")
 
-    assert refused["code"] == -32603
+    assert listed["tools"] == []
     assert words in caplog.text
-    assert "This is about the entry 'a' of Wrong.tools." in caplog.text
+    assert "Wrong.tools: an entry was left out of the list: the entry 'a'" in caplog.text
 
 
 # Completion
@@ -338,7 +338,7 @@ async def test_a_completer_for_a_variable_that_there_is_not_is_told(
             return [ResourceInfo("travel://{city}", complete={"town": names})]
 
     async with Client(Server("s", version="1", providers=[Wrong()])) as client:
-        refused = await told(client, "resources/templates/list")
+        listed = await told(client, "resources/templates/list")
 
-    assert refused["code"] == -32603
+    assert listed["resourceTemplates"] == []
     assert "complete has 'town', which is no variable of the template" in caplog.text

@@ -712,10 +712,7 @@ async def test_a_plain_list_runs_on_a_thread_unless_it_says_otherwise() -> None:
     [
         (None, "must return a list of ToolInfo"),
         ({"a": 1}, "must return a list of ToolInfo"),
-        (["half"], "one item is str"),
-        ([ToolInfo("a"), ToolInfo("a")], "lists 'a' twice"),
-        ([ToolInfo("a", input_schema={"type": "string"})], "the root must have"),
-        ([ToolInfo("a", input_schema={"type": "object", "required": "b"})], "required must be"),
+        ("half", "must return a list of ToolInfo"),
     ],
 )
 async def test_a_list_that_is_none_fails_for_itself_and_says_why_in_the_log(
@@ -734,6 +731,33 @@ async def test_a_list_that_is_none_fails_for_itself_and_says_why_in_the_log(
 
     assert refused["code"] == -32603
     assert words not in refused["message"]
+    assert words in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("listed", "words"),
+    [
+        (["half"], "must be ToolInfo(…), and this one is str"),
+        ([ToolInfo("ok"), ToolInfo("ok")], "'ok' is there twice"),
+        ([ToolInfo("a", input_schema={"type": "string"})], "the root must have"),
+        ([ToolInfo("a", input_schema={"type": "object", "required": "b"})], "required must be"),
+    ],
+)
+async def test_an_entry_that_is_none_is_left_out_and_the_log_says_why_once(
+    listed: Any, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Wrong:
+        def tools(self) -> Any:
+            return [ToolInfo("ok"), *listed]
+
+        def call_tool(self, name: str, arguments: Json) -> str:
+            return name
+
+    server = including(Wrong())
+
+    assert await names(server) == ["ok"]
+    assert await names(server) == ["ok"]
+    assert caplog.text.count("Wrong.tools: an entry was left out of the list") == 1
     assert words in caplog.text
 
 
@@ -1056,17 +1080,16 @@ async def test_a_uri_in_the_wrong_list_is_refused(
     library = types.SimpleNamespace(read_resource=lambda uri: uri)
     setattr(library, name, lambda: [ResourceInfo(uri)])
     method = "resources/list" if name == "resources" else "resources/templates/list"
-    refused = await ask(including(library), method)
+    listed = await ask(including(library), method)
 
-    assert refused["code"] == -32603
+    assert listed["resources" if name == "resources" else "resourceTemplates"] == []
     assert words in caplog.text
 
 
-async def test_one_entry_that_is_wrong_fails_the_list_and_no_call_of_another(
+async def test_one_entry_that_is_wrong_is_left_out_and_the_others_are_there(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """L-51: there is no partial list, which would be taken for the whole; the log names the entry,
-    and what is right can be used."""
+    """L-51: the log names the entry, and what is right can be used."""
 
     class Half:
         def tools(self) -> list[ToolInfo]:
@@ -1076,11 +1099,12 @@ async def test_one_entry_that_is_wrong_fails_the_list_and_no_call_of_another(
             return name
 
     server = including(Half(), Calculator())
-    refused = await ask(server, "tools/list")
+    listed = await names(server)
 
-    assert refused["code"] == -32603
-    assert "tool 'bad': input_schema: the root must have" in caplog.text
-    assert "This is about the entry 'bad' of Half.tools." in caplog.text
+    assert "good" in listed
+    assert "add" in listed
+    assert "bad" not in listed
+    assert "the entry 'bad': tool 'bad': input_schema: the root must have" in caplog.text
     assert await text(server, "good") == "good"
     assert await text(server, "add", a=1, b=2) == "3"
     assert (await ask(server, "tools/call", name="bad", arguments={}))["code"] == -32603

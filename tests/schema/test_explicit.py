@@ -143,11 +143,7 @@ KINDS = "string, integer, number, boolean, null, array, object, or a list of dif
             '$ref "https://example.org/s.json": references to elsewhere are never fetched; '
             "put the schema into $defs and refer to it as #/$defs/…",
         ),
-        (
-            {"$ref": "#name"},
-            '$ref "#name": references to elsewhere are never fetched; '
-            "put the schema into $defs and refer to it as #/$defs/…",
-        ),
+        ({"$ref": "#name"}, '$ref "#name" points at nothing in this schema'),
         ({"$ref": "#/$defs/b"}, '$ref "#/$defs/b" points at nothing in this schema'),
         ({"$ref": "#/type/0"}, '$ref "#/type/0" points at nothing in this schema'),
     ],
@@ -365,12 +361,45 @@ def test_an_anchor_is_a_name_that_nobody_has_to_use() -> None:
     check_schema({"type": "object", "$defs": {"a": {"$anchor": "here", "type": "string"}}}, "it")
 
 
-def test_a_reference_to_an_anchor_is_refused() -> None:
+def test_a_reference_to_an_anchor_is_one_to_the_schema_that_has_it() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"x": {"$ref": "#here"}, "y": {"items": {"$ref": "#here"}}},
+        "$defs": {"a": {"$anchor": "here", "type": "integer"}},
+    }
+
+    assert check_schema(schema, "it") is schema
+    assert problems({"x": 1, "y": [2]}, schema) == []
+    assert problems({"x": "a"}, schema) == ['x: expected an integer, got "a"']
+    assert problems({"y": ["a"]}, schema) == ['y[0]: expected an integer, got "a"']
+
+
+def test_an_anchor_may_be_in_a_schema_that_refers_to_it() -> None:
+    schema = {"type": "object", "$anchor": "it", "properties": {"x": {"$ref": "#it"}}}
+
+    check_schema(schema, "it")
+
+    assert problems({"x": {"x": 5}}, schema) == ["x.x: expected an object, got 5"]
+
+
+@pytest.mark.parametrize("anchors", [[], ["here", "here"]])
+def test_a_reference_to_an_anchor_that_is_not_there_once_is_refused(anchors: list[str]) -> None:
     schema = {
         "type": "object",
         "properties": {"x": {"$ref": "#here"}},
-        "$defs": {"a": {"$anchor": "here"}},
+        "$defs": {str(number): {"$anchor": name} for number, name in enumerate(anchors)},
     }
 
-    with pytest.raises(ValueError, match=r"\$ref"):
+    with pytest.raises(ValueError, match="points at nothing in this schema"):
+        check_schema(schema, "it")
+
+
+def test_an_anchor_that_applies_itself_to_the_same_value_is_refused() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"x": {"$ref": "#here"}},
+        "$defs": {"a": {"$anchor": "here", "allOf": [{"$ref": "#here"}]}},
+    }
+
+    with pytest.raises(ValueError, match="leads back to itself"):
         check_schema(schema, "it")

@@ -138,6 +138,8 @@ class Listed(Generic[E, T]):
         self._joined = joined
         self._make = make
         self._made: dict[str, tuple[E, T]] = {}
+        # What the log was told already.
+        self._left_out: set[str] = set()
 
     @property
     def active(self) -> bool:
@@ -150,15 +152,28 @@ class Listed(Generic[E, T]):
         return self._hook.contextual
 
     async def list(self, exchange: Exchange) -> dict[str, T]:
-        """What the object lists now. If something is wrong with an entry, there is no list: one
-        that lacks it would be taken for the whole."""
+        """What the object lists now. An entry with which something is wrong is left out, and the
+        log says why: the others can be used all the same."""
         found: dict[str, T] = {}
         for entry in await self._entries(exchange):
             name = self._joined(entry.key)
             if name in found:
-                raise ValueError(f"{self._hook.what} lists {shown(name)} twice")
-            found[name] = self._ready(entry)
+                self._leave_out(f"{shown(name)} is there twice")
+                continue
+            try:
+                found[name] = self._ready(entry)
+            except (TypeError, ValueError) as error:
+                self._leave_out(f"the entry {entry.key!r}: {error}")
         return found
+
+    def _leave_out(self, why: str) -> None:
+        """Say once why an entry is not in the list, however often that is asked for."""
+        if why not in self._left_out and len(self._left_out) < _KEPT:
+            from logging import getLogger  # noqa: PLC0415
+
+            self._left_out.add(why)
+            log = getLogger(__name__)
+            log.error("%s: an entry was left out of the list: %s", self._hook.what, why)
 
     async def find(self, exchange: Exchange, name: str) -> T | None:
         """The thing of this name, if the object lists it now, whatever else it lists."""
@@ -173,11 +188,13 @@ class Listed(Generic[E, T]):
         if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
             got = type(cast(object, listed)).__name__
             raise TypeError(f"{what} must return a list of {kind}(…), not {got}")
-        entries = tuple(cast(Iterable[E], listed))
-        for entry in entries:
-            if not isinstance(entry, self._kind):  # pyright: ignore[reportUnnecessaryIsInstance]
+        entries: list[E] = []
+        for entry in cast(Iterable[E], listed):
+            if isinstance(entry, self._kind):  # pyright: ignore[reportUnnecessaryIsInstance]
+                entries.append(entry)
+            else:
                 got = type(cast(object, entry)).__name__
-                raise TypeError(f"{what} must return a list of {kind}(…); one item is {got}")
+                self._leave_out(f"each of them must be {kind}(…), and this one is {got}")
         return entries
 
     def _ready(self, entry: E) -> T:

@@ -19,6 +19,7 @@ _DEEPEST = 64
 _MOST_SCHEMAS = 10_000
 # A header holds a number that every language can read.
 _LARGEST_HEADER = 2**53 - 1
+Place: TypeAlias = tuple[str | int, ...]
 
 
 class Survey(NamedTuple):
@@ -73,15 +74,35 @@ def survey(schema: object, what: str, *, root_object: bool = True) -> Survey:
 
 
 def resolve(root: Schema, ref: str) -> Any:
-    """What a `$ref` of the form `#` or `#/…` points at.
+    """What a `$ref` of the form `#`, `#/…` or `#anchor` points at.
 
     Raises:
         LookupError, TypeError, ValueError: nothing.
     """
+    if ref[1:2] not in ("", "/"):
+        return anchored(root, ref[1:])[0]
     target: Any = root
     for token in _tokens(ref):
         target = target[int(token)] if _is_list(target) else target[token]
     return target
+
+
+def anchored(root: Schema, name: str) -> tuple[Schema, Place]:
+    """The schema with this `$anchor`, and where it is.
+
+    Raises:
+        LookupError: there is none, or there are several.
+    """
+    todo: list[tuple[object, Place]] = [(root, ())]
+    found: list[tuple[Schema, Place]] = []
+    for schema, place in todo:  # which grows meanwhile
+        if _is_object(schema) and len(place) <= 2 * _DEEPEST and len(todo) <= _MOST_SCHEMAS:
+            if name in (schema.get("$anchor"), schema.get("$dynamicAnchor")):
+                found.append((schema, place))
+            todo += _inner(schema, place)
+    if len(found) != 1:
+        raise LookupError(name)
+    return found[0]
 
 
 def _tokens(ref: str) -> list[str]:
@@ -92,9 +113,6 @@ def _tokens(ref: str) -> list[str]:
 
 def _unquoted(match: re.Match[str]) -> str:
     return bytes.fromhex(match.group().replace("%", "")).decode()
-
-
-Place: TypeAlias = tuple[str | int, ...]
 
 
 class _Refused(Exception):
@@ -312,14 +330,13 @@ class _Walk:
         self.headers.add(name.lower())
 
     def _target(self, ref: str, place: Place) -> tuple[object, Place]:
-        if not re.fullmatch("#(/.*)?", ref):
+        if not ref.startswith("#"):
             words = "references to elsewhere are never fetched; put the schema into $defs and refer"
-            words = f"$ref {echo(ref)}: {words} to it as #/$defs/…"
-            if not ref.startswith("#"):
-                raise _Refused(place, words)
-            self._leave(place, words, is_readable=False)  # an anchor
-            return True, ()
+            raise _Refused(place, f"$ref {echo(ref)}: {words} to it as #/$defs/…")
         try:
+            if not re.fullmatch("#(/.*)?", ref, re.DOTALL):
+                target, found = anchored(self.root, ref[1:])
+                return target, tuple(map(str, found))
             return resolve(self.root, ref), tuple(_tokens(ref))
         except (LookupError, TypeError, ValueError):
             raise _Refused(place, f"$ref {echo(ref)} points at nothing in this schema") from None
