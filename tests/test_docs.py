@@ -841,7 +841,7 @@ async def test_http_session() -> None:
         '{"book":"Emma","page":3}',
         '{"book":"Emma","page":4}',
         "say which book",
-        "this needs a session; use a client that begins with `initialize`",
+        "turn needs a session, which begins with `initialize`, and clients of 2026-07-28 have none",
     ]
 
 

@@ -11,11 +11,10 @@ class Place:
     page: int = 0
 
 
-@server.tool
+@server.tool(needs_session=True)
 async def turn(ctx: Context, pages: int = 1, book: str | None = None) -> Place:
     """Turn pages, or begin with another book."""
-    if ctx.session is None:
-        raise ToolError("this needs a session; use a client that begins with `initialize`")
+    assert ctx.session is not None, "it needs one"
     place = ctx.session.get("place", type=Place)
     if book is not None:
         place = Place(book)

@@ -62,6 +62,7 @@ class ToolOptions(_Options, total=False):
     output_schema: dict[str, Json] | None
     strict: bool
     errors: ErrorSetting | None
+    needs_session: bool
     cache: float
     run_on: Any
 

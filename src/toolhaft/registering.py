@@ -56,6 +56,7 @@ class Registering:
         output_schema: dict[str, Json] | None = None,
         strict: bool = False,
         errors: ErrorSetting | None = None,
+        needs_session: bool = False,
         timeout: float | None = None,
         limit: int | None = None,
         cache: float = 0,
@@ -80,6 +81,7 @@ class Registering:
             output_schema: the same for the result.
             strict: refuse "7" for an integer, and JSON in a string.
             errors: as in `Server`, for this tool alone: "mask" or "show".
+            needs_session: refuse calls of clients that have no session, before the function runs.
             timeout: seconds after which the call fails.
             limit: how many calls of this tool may run at once; more of them wait in line.
             cache: for how many seconds a client may keep the description of this tool.
@@ -113,6 +115,7 @@ class Registering:
             output_schema=output_schema,
             strict=strict,
             errors=errors,
+            needs_session=needs_session,
             timeout=timeout,
             limit=limit,
             cache=cache,

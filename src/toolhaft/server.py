@@ -332,6 +332,11 @@ class Server(Registering):
                     self._store = MemoryStore()
         return self._store
 
+    @property
+    def tools_with_session(self) -> list[str]:
+        """The names of tools that need a session."""
+        return [tool.name for tool in self._offers.tools.registry if tool.needs_session]
+
     def capabilities(self) -> ServerCapabilities:
         """What the server offers, which is what is registered now."""
         return self._offers.capabilities()

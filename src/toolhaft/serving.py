@@ -42,6 +42,8 @@ class Offered(Service, Protocol):
     def bus(self) -> Bus | None: ...
     @property
     def metrics(self) -> Metrics: ...
+    @property
+    def tools_with_session(self) -> list[str]: ...
 
 
 class Runner(Protocol):
@@ -233,11 +235,27 @@ def _for_workers(mounted: Mounted) -> Settings:
             f"{mounted.service.name}: sessions='stateful' with several workers needs a store that "
             "they can share; run one worker, or sessions='stateless'"
         )
+    _check_sessions(
+        cast(Offered, mounted.service),
+        "and several workers keep none without a store that they can share; run one worker",
+    )
     return msgspec.structs.replace(settings, sessions="stateless")
 
 
+def _check_sessions(service: Offered, why: str) -> None:
+    names = service.tools_with_session
+    if names:
+        raise ValueError(f"{service.name}: {', '.join(names)} needs a session, {why}")
+
+
 def _offer(app: App, path: str, service: Offered, terms: Terms, own_hosts: Sequence[str]) -> None:
-    """Put a service into an application."""
+    """Put a service into an application.
+
+    Raises:
+        ValueError: it cannot be offered there, or on these terms.
+    """
+    if terms.sessions == "stateless":
+        _check_sessions(service, "and sessions='stateless' keeps none; use 'stateful'")
     doors = Doors([*terms.allow_hosts, *own_hosts], terms.allow_origins)
     settings = Settings(
         doors=doors, sessions=terms.sessions, guard=terms.guard, pairs=terms.legacy_sse

@@ -58,6 +58,12 @@ def test_of_the_server_itself(members: Json, expected: tuple[str, str]) -> None:
     assert found(**members) == [(*expected, "server")]
 
 
+def test_a_tool_that_needs_a_session_is_noted() -> None:
+    entry = tool(_meta={"toolhaft/needsSession": True})
+
+    assert found(tools=[entry]) == [("note", "session", "tool find")]
+
+
 # Names
 
 

@@ -1048,3 +1048,61 @@ async def test_a_call_without_a_version_is_of_that_of_its_session() -> None:
     answer = await client.post(request(1, "tools/list"), mcp_session_id=client.session)
 
     assert answer.status == 200
+
+
+# Tools that need one
+
+
+def cart(**options: Any) -> Server:
+    server = Server("s", version="1")
+
+    @server.tool(needs_session=True, **options)
+    def add(item: str, ctx: Context) -> str:
+        assert ctx.session is not None
+        ctx.session["item"] = item
+        return item
+
+    return server
+
+
+async def test_a_tool_that_needs_a_session_is_called_in_one() -> None:
+    async with kit(cart().asgi()) as client:
+        assert await client.call("add", item="tea") == "tea"
+
+
+async def test_a_tool_that_needs_a_session_says_so_to_a_client_that_has_none() -> None:
+    app = cart().asgi()
+    async with kit(app, "2026-07-28") as client:
+        newest = await client.call_raw("add", {"item": "tea"})
+    older = await Client(app).post(
+        request(1, "tools/call", name="add", arguments={"wrong": 1}),
+        mcp_protocol_version="2025-11-25",
+    )
+
+    assert newest.is_error
+    assert newest.text == (
+        "add needs a session, which begins with `initialize`, and clients of 2026-07-28 have none"
+    )
+    assert older.json["result"]["isError"]
+    assert "Mcp-Session-Id" in older.text
+
+
+async def test_an_included_tool_that_needs_a_session_says_so_as_well() -> None:
+    whole = Server("whole", version="1")
+    whole.include(cart(), prefix="cart")
+    async with kit(whole.asgi(), "2026-07-28") as client:
+        [tool] = await client.list_tools()
+        answer = await client.call_raw(tool.name, {"item": "tea"})
+
+    assert answer.is_error
+    assert "needs a session" in answer.text
+
+
+async def test_a_tool_that_needs_a_session_is_not_served_where_there_are_none() -> None:
+    with pytest.raises(ValueError, match="s: add needs a session, and sessions='stateless'"):
+        cart().asgi(sessions="stateless")
+
+
+def test_whether_a_session_is_needed_is_a_bool() -> None:
+    with pytest.raises(TypeError, match="needs_session is bool, not str"):
+        Server("s").add_tool(lambda: 1, name="x", needs_session="yes")  # type: ignore[arg-type]

@@ -589,6 +589,56 @@ async def test_a_parameter_can_be_a_header() -> None:
         assert await client.call("told") == "acme"
 
 
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ([], []),
+        (["a"], ["a"]),
+        (["a", "b"], ["a", "b"]),
+        (["a", "b, c"], ["a", "b", "c"]),
+        (["a, b", ", ,c,"], ["a", "b", "c"]),
+        (['"a, b"', "c"], ['"a, b"', "c"]),
+        ([r'"a\", b", c'], [r'"a\", b"', "c"]),
+        (['"a, b'], ['"a, b']),
+    ],
+)
+async def test_a_parameter_that_is_a_list_gets_all_values_of_a_header(
+    sent: list[str], expected: list[str]
+) -> None:
+    server = new_server()
+
+    @server.tool
+    async def told(tags: Annotated[list[str], Header("X-Tag")] = []) -> list[str]:  # noqa: B006
+        return tags
+
+    assert await _with_tags(server, "told", sent) == expected
+
+
+async def test_the_values_of_a_header_are_converted() -> None:
+    server = new_server()
+
+    @server.tool
+    async def total(numbers: Annotated[set[int] | None, Header("X-Tag")] = None) -> list[int]:
+        return sorted(numbers or [])
+
+    assert await _with_tags(server, "total", ["3", "1, 4"]) == [1, 3, 4]
+
+
+async def _with_tags(server: Server, name: str, tags: list[str]) -> Any:
+    params = {"name": name, "arguments": {}}
+    body = encoded(request(1, "tools/call", **params, _meta=ENVELOPE))
+    fields = {
+        "host": "localhost",
+        "content-type": "application/json",
+        **{key.replace("_", "-"): value for key, value in mirrored("tools/call", params).items()},
+    }
+    pairs = [*fields.items(), *(("x-tag", tag) for tag in tags)]
+    exchange = new_client(server).begin_raw("POST", [(k.encode(), v.encode()) for k, v in pairs])
+    exchange.feed(body)
+    result = (await exchange.answer()).json["result"]["structuredContent"]
+    return result["result"] if isinstance(result, dict) else result
+
+
 async def test_a_header_cannot_be_given_as_an_argument() -> None:
     server = new_server()
 

@@ -19,6 +19,7 @@ from typing import Any, NoReturn, cast
 
 from ..errors import InvalidParams, ToolError, clipped, shown
 from ..protocol.calls import Blocking, Cleanup, Exchange, Outcome, Result
+from ..protocol.head import listed
 from ..protocol.ports import Gate, Place
 from ..protocol.questions import Question, can_express, lacking
 from ..schema.kinds import convert
@@ -440,7 +441,8 @@ def _header(headed: Headed, exchange: Exchange) -> Any:
     value = headers.get(headed.header.name.lower())
     if value is not None:
         try:
-            return convert(value, headed.native, strict=False)
+            sent = listed(value) if headed.many else value
+            return convert(sent, headed.native, strict=False)
         except ValueError:
             raise InvalidParams(
                 f"the header {headed.header.name} does not fit: {shown(value)}"

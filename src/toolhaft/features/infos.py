@@ -43,6 +43,7 @@ class ToolInfo(_Named, frozen=True, kw_only=True):
     limit: int | None = None
     cache: float = 0
     errors: ErrorSetting | None = None
+    needs_session: bool = False
 
     def details(self) -> ToolDetails:
         """The same, as a registered tool has it."""
@@ -65,6 +66,7 @@ class ToolInfo(_Named, frozen=True, kw_only=True):
             output_schema=self.output_schema,
             cache=self.cache,
             errors=self.errors,
+            needs_session=self.needs_session,
         )
 
 

@@ -55,6 +55,8 @@ class Headed(Struct, frozen=True):
     header: Header
     # The type as it is read.
     native: Any
+    # Is it a list, which has each of several values?
+    many: bool
 
 
 class Inquired(Struct, frozen=True):
@@ -113,10 +115,21 @@ def parameters_of(function: Callable[..., Any], what: str) -> Parameters:
 
 def _headed(parameter: Parameter, header: Header, what: str) -> Headed:
     try:
-        schema_of(parameter.type, given=True)
-        return Headed(parameter, header, kind_of(parameter.type).native)
+        schema = schema_of(parameter.type, given=True)
+        native = kind_of(parameter.type).native
+        return Headed(parameter, header, native, _is_array(schema))
     except TypeError as error:
         raise TypeError(f"{what}: parameter {parameter.name!r}: {error}") from None
+
+
+def _is_array(schema: dict[str, Any]) -> bool:
+    choices: list[dict[str, Any]] = schema.get("anyOf", [])
+    kind = schema.get("type")
+    return (
+        kind == "array"
+        or (isinstance(kind, list) and "array" in kind)
+        or any(map(_is_array, choices))
+    )
 
 
 def _inquired(parameter: Parameter, note: Ask, what: str) -> Inquired:

@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct
 from ..errors import InvalidParams, McpError, ToolError, shown
 from ..patterns import pattern
 from ..protocol.calls import Blocking, Exchange, Outcome, Result, Subject
+from ..protocol.handshake import has_data
 from ..protocol.revisions import Revision
 from ..schema.derived import Schema
 from ..types.content import TextContent
@@ -23,6 +24,7 @@ from .authoring import check_described
 from .calling import Callee
 from .checking import Explicit, check_schema
 from .custom import Custom, Own, Recipe, Route
+from .expecting import expect
 from .joining import twin
 from .mirroring import mirrored
 from .registry import Registry, require
@@ -60,6 +62,8 @@ class ToolDetails(Struct, frozen=True, kw_only=True):
     strict: bool = False
     # What clients are told of unexpected errors, if not what the server says.
     errors: ErrorSetting | None = None
+    # Is a call of a client without a session refused?
+    needs_session: bool = False
     # For how many seconds a client may rely on this description.
     cache: float = 0
 
@@ -69,8 +73,8 @@ class Tool:
 
     __slots__ = (
         "cache", "callee", "contextual", "custom", "description", "is_async", "is_simple",
-        "is_special", "mask", "mirrors", "output", "promised", "recipe", "route", "signature",
-        "subject",
+        "is_special", "mask", "mirrors", "needs_session", "output", "promised", "recipe", "route",
+        "signature", "subject",
     )  # fmt: skip
 
     def __init__(
@@ -117,7 +121,9 @@ class Tool:
         self.mask = _own_mask(mask, details.errors, what)
         # The way of a call that has to go through another server.
         self.route: Route | None = None
-        self.is_special = bool(self.mirrors)
+        expect(what, "needs_session", details.needs_session, bool)
+        self.needs_session = details.needs_session
+        self.is_special = bool(self.mirrors) or self.needs_session
         self.subject = Subject(name)
         # For the way that most calls take, which is short.
         self.is_simple = self.callee.is_simple and custom is None
@@ -157,7 +163,7 @@ class Tool:
         other.description = msgspec.structs.replace(self.description, name=name)
         other.route, other.recipe = route, None
         other.subject = Subject(name, self.subject)
-        other.is_special = bool(self.mirrors) or route is not None
+        other.is_special = self.is_special or route is not None
         return other
 
     def describe(self, revision: Revision) -> ToolDescription:
@@ -207,6 +213,8 @@ def _meta(details: ToolDetails) -> Meta:
         meta["toolhaft/category"] = details.category
     if details.tags:
         meta["toolhaft/tags"] = list(details.tags)
+    if details.needs_session:
+        meta["toolhaft/needsSession"] = True
     return meta
 
 
@@ -250,9 +258,9 @@ class Tools:
             tool = slot.item
         exchange.subject = tool.subject
         if tool.is_special:
-            _check_mirrors(exchange, tool)
-            if tool.route is not None:
-                return tool.route(exchange)
+            special = _special(exchange, tool)
+            if special is not None:
+                return special
         if arguments is None:
             try:
                 arguments = tool.signature.bind(params.arguments)
@@ -341,6 +349,22 @@ class Tools:
                 del error  # as in `unchanged`
         mask = self._mask if tool.mask is None else tool.mask
         return _failed(mask(f"tool {tool.name!r}", error))
+
+
+def _special(exchange: Exchange, tool: Tool) -> Outcome | None:
+    """What becomes of a call of a special tool; None: it is called like any other."""
+    _check_mirrors(exchange, tool)
+    if tool.needs_session and not has_data(exchange.era):
+        return _failed(_without_session(exchange, tool))
+    return None if tool.route is None else tool.route(exchange)
+
+
+def _without_session(exchange: Exchange, tool: Tool) -> str:
+    revision = exchange.caller.revision
+    why = f"clients of {revision.date} have none"
+    if revision.handshake:
+        why = "this request belongs to none: send the Mcp-Session-Id that `initialize` was given"
+    return f"{tool.name} needs a session, which begins with `initialize`, and {why}"
 
 
 def _check_mirrors(exchange: Exchange, tool: Tool) -> None:

@@ -243,3 +243,8 @@ def _frame(id_: Id, question: Question, revision: Revision) -> bytes:
     if isinstance(params, ElicitUrlParams):
         params = msgspec.structs.replace(params, elicitation_id=str(id_))
     return request(id_, question.method, encode_text(lowered(params, revision)))
+
+
+def has_data(era: object) -> bool:
+    """Does a call of this era have a session, in which something can be kept?"""
+    return isinstance(era, Session) and era.data is not None

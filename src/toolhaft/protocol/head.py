@@ -322,6 +322,30 @@ def compare(name: str, sent: str | None, expected: str) -> None:
     raise HeaderMismatch(name, sent, expected)
 
 
+def listed(value: str) -> list[str]:
+    """The values of a header that is a list. "A recipient MAY combine multiple field lines within a
+    field section that have the same field name into one field line", with commas: clients and
+    proxies do, so it makes no difference whether it was sent once or more often."""
+    parts = value.split(",") if '"' not in value else _outside_quotes(value)
+    return [part for each in parts if (part := each.strip(" \t"))]
+
+
+def _outside_quotes(value: str) -> list[str]:
+    """The same for a header with quoted texts, whose commas are their own. Each character is looked
+    at once, whatever a client sends."""
+    parts: list[str] = []
+    start = 0
+    is_quoted = is_escaped = False
+    for place, character in enumerate(value):
+        if character == "," and not is_quoted:
+            parts.append(value[start:place])
+            start = place + 1
+        elif character == '"' and not is_escaped:
+            is_quoted = not is_quoted
+        is_escaped = character == "\\" and not is_escaped
+    return [*parts, value[start:]]
+
+
 def decoded(value: str) -> str:
     """A header's value: as it is, or out of Base64 if it is marked so.
 

@@ -92,6 +92,7 @@ def _eras(listing: Json, before: Json) -> Iterator[Finding]:
 def _tool(tool: Json, server: str) -> Iterator[Finding]:
     where = f"tool {tool['name']}"
     yield from _name(where, tool["name"], server)
+    yield from _session(where, tool)
     yield from _texts(where, tool)
     yield from _parameters(where, tool["inputSchema"])
     yield from _hints(where, tool.get("annotations", {}))
@@ -111,6 +112,13 @@ def _name(where: str, name: str, server: str) -> Iterator[Finding]:
         )
         source = clients.CURSOR_NAMES_SOURCE
         yield Finding("warning", "tool-name-length", where, words, "shorten one of them", source)
+
+
+def _session(where: str, tool: Json) -> Iterator[Finding]:
+    if tool.get("_meta", {}).get("toolhaft/needsSession"):
+        words = "it needs a session, which clients of the newest revision have none of"
+        advice = 'serve it with sessions="stateful", where such clients fall back to a handshake'
+        yield Finding("note", "session", where, words, advice)
 
 
 def _texts(where: str, tool: Json) -> Iterator[Finding]:
