@@ -12,11 +12,11 @@ from contextlib import AbstractAsyncContextManager
 from functools import cache, partial
 from typing import Any, Literal, Never, TypeVar, Unpack
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from .attachment import Attachment, AttachOptions, attach
 from .dispatch import Dispatch
-from .features.authoring import check_settings, text_of, version_of
+from .features.authoring import check_described, check_settings, text_of, version_of
 from .features.instructions import Instructions
 from .features.joining import Prefix
 from .features.lifecycle import Lifecycle
@@ -160,6 +160,60 @@ class Server(Registering):
         for provider in providers:
             self.include(provider)
 
+    # What it says of itself, which may change while it is served. From any thread.
+
+    @property
+    def title(self) -> str | None:
+        """A name for people. It may be set at any time, as may all that follows here; clients that
+        ask later get what is set then, and with None nothing."""
+        return _said(self.info.title)
+
+    @title.setter
+    def title(self, text: str | None) -> None:
+        self._tell("title", text)
+
+    @property
+    def description(self) -> str | None:
+        """What it is for, in a sentence."""
+        return _said(self.info.description)
+
+    @description.setter
+    def description(self, text: str | None) -> None:
+        self._tell("description", text)
+
+    @property
+    def website_url(self) -> str | None:
+        """Where to read more."""
+        return _said(self.info.website_url)
+
+    @website_url.setter
+    def website_url(self, url: str | None) -> None:
+        self._tell("website_url", url)
+
+    @property
+    def icons(self) -> Sequence[Icon]:
+        """Pictures, for clients that show some."""
+        return tuple(self.info.icons or ())
+
+    @icons.setter
+    def icons(self, icons: Sequence[Icon]) -> None:
+        self._tell("icons", list(icons) or None)
+
+    @property
+    def instructions(self) -> str | None:
+        """How to use its tools together; clients give it to the model. The instructions of included
+        servers are added when a client asks."""
+        return self._instructions.own
+
+    @instructions.setter
+    def instructions(self, text: str | None) -> None:
+        self._instructions.own = text
+
+    def _tell(self, field: str, value: object) -> None:
+        check_described("Server", **{field: value})
+        setattr(self.info, field, _given(value))
+        self.stateless.sign()
+
     # Parts
 
     def include(
@@ -224,17 +278,6 @@ class Server(Registering):
         if instructions:
             inclusion.add(self._instructions.include(provider._instructions, Prefix(prefix)))
         return inclusion
-
-    @property
-    def instructions(self) -> str | None:
-        """How to use its tools together; clients give it to the model. It may be set at any time,
-        from any thread; clients that ask later get the new text, and with None there is none. The
-        instructions of included servers are added when a client asks."""
-        return self._instructions.own
-
-    @instructions.setter
-    def instructions(self, text: str | None) -> None:
-        self._instructions.own = text
 
     def resource_updated(self, uri: str) -> None:
         """Tell every client that follows this resource that it has changed. From any thread."""
@@ -402,8 +445,12 @@ def _context_class() -> Callable[[Exchange, object, object], Current]:
     return Context
 
 
-def _given(text: str | None) -> Any:
-    return UNSET if text is None else text
+def _said(text: str | UnsetType) -> str | None:
+    return None if text is UNSET else text
+
+
+def _given(value: object) -> Any:
+    return UNSET if value is None else value
 
 
 def _caller() -> dict[str, Any]:

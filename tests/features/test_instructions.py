@@ -1,11 +1,14 @@
-"""Instructions: they may change while the server runs, and those of included servers are added."""
+"""What a server says of itself, which may change while it runs: instructions, also of the servers
+that it includes, title and icons."""
 
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 from tests.asking import NEW, OLD
+from tests.asking import told as told_of
 
-from toolhaft import Server
+from toolhaft import Icon, Server
 from toolhaft.testing import Client
 
 both_eras = pytest.mark.parametrize("revision", [OLD, NEW])
@@ -86,3 +89,50 @@ async def test_those_of_a_server_in_an_included_one_are_added_as_well() -> None:
     outer.include(middle)
 
     assert await told(outer) == "Outermost.\n\nInnermost."
+
+
+# What else a server says of itself
+
+
+@both_eras
+async def test_title_website_and_icons_can_be_changed_at_run_time(revision: str) -> None:
+    server = Server("changing", version="1", title="One", website_url="https://one.example")
+    server.add_tool(lambda: "done", name="it")
+    server.title = "Two"
+    server.description = "What it is for."
+    server.website_url = None
+    server.icons = [Icon(src="https://two.example/icon.png")]
+
+    async with Client(server, revision) as client:
+        await client.call("it")
+        told = client.server_info
+
+    assert told is not None
+    assert (told.name, told.title, told.description) == ("changing", "Two", "What it is for.")
+    assert told.website_url is UNSET
+    assert told.icons == [Icon(src="https://two.example/icon.png")]
+    assert (server.title, server.website_url, len(server.icons)) == ("Two", None, 1)
+
+
+async def test_results_since_2026_carry_what_is_said_now() -> None:
+    server = Server("changing", version="1", title="One")
+    server.add_tool(lambda: "done", name="it")
+    async with Client(server, NEW) as client:
+        server.title = None
+        server.icons = []
+        result = await told_of(client, "tools/call", name="it", arguments={})
+
+    assert result["_meta"]["io.modelcontextprotocol/serverInfo"] == {
+        "name": "changing",
+        "version": "1",
+    }
+
+
+@pytest.mark.parametrize("name", ["title", "description", "website_url", "icons"])
+def test_what_is_of_the_wrong_type_is_refused_and_changes_nothing(name: str) -> None:
+    server = Server("changing", version="1", title="One")
+    before = getattr(server, name)
+
+    with pytest.raises(TypeError):
+        setattr(server, name, 5)
+    assert getattr(server, name) == before

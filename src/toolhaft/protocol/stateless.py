@@ -119,7 +119,11 @@ class Stateless:
         self._info = info
         self._make_seal = seal
         self._seal: Sealer | None = None
-        signed = b',"_meta":{"%b":%b},' % (SERVER_INFO.encode(), encode(info))
+        self.sign()
+
+    def sign(self) -> None:
+        """Stamp results with what the server says of itself now. From any thread."""
+        signed = b',"_meta":{"%b":%b},' % (SERVER_INFO.encode(), encode(self._info))
         self._stamp = self._TYPE + signed
         self._asking_stamp = self._ASKING_TYPE + signed
 
