@@ -61,7 +61,7 @@ EXTRAS = {
     "jsonschema_rs": {"schema/compiled.py"},
     "httptools": {"runtime/httptools_protocol.py"},
     "granian": {"runtime/granian_server.py"},
-    "uvicorn": {"runtime/httptools_protocol.py", "runtime/uvicorn_server.py"},
+    "uvicorn": {"runtime/http1.py", "runtime/httptools_protocol.py", "runtime/uvicorn_server.py"},
     "uvloop": {"serving.py"},
 }
 

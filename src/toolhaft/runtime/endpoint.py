@@ -147,6 +147,11 @@ class Endpoint:
         except Exception as error:
             return self._refusal(error)
 
+    def completed(self, begun: Begun) -> Whole | None:
+        """The response to a call that was under way and is over; None if the application has to
+        give it."""
+        return self._posting.completed(begun)
+
     # For any server
 
     async def __call__(

@@ -11,24 +11,23 @@ does not read. So both are seen to here.
 """
 
 import asyncio
-from collections.abc import Sized
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import httptools
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..protocol.head import LONGEST_HEADERS, Head
 from ..protocol.known import Known, known
 from ..protocol.limits import Limits
-from ..protocol.sse import FINISHED
 from .asgi import App
 from .cutoffs import cut_offs
 from .endpoint import Endpoint
 from .half_closed import HalfClosed
+from .http1 import Flow, head_of, unchunked
+from .outstanding import Outstanding
 from .posting import Begun
-from .response import JSON_ONLY, Whole
+from .response import Whole
 
 # Of a body that is held back until all of it is there; longer ones are worth a task.
 _MOST_HELD: Final = 64 * 1024
@@ -38,52 +37,16 @@ _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
-
-_Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
-
-
-def _head(status: int, headers: _Headers) -> bytes:
-    """What comes before the body, with a mark for its length."""
-    lines = [b"%b: %b\r\n" % (name, value.replace(b"%", b"%%")) for name, value in headers]
-    return STATUS_LINE[status] + b"".join(lines) + b"content-length: %d\r\n\r\n"
-
-
-# Of nearly all answers: JSON, and events that are all there.
-_OF_JSON: Final = _head(200, JSON_ONLY)
-_OF_EVENTS: Final = _head(200, FINISHED)
 # Of requests that came at once, before others on the loop have their turn.
 _MOST_AT_ONCE: Final = 16
 # Of requests that wait for the answer to one before them; whoever sends more is not served. Of
 # requests that mean something, no more than that come at once.
 _MOST_QUEUED: Final = 1024
+# Of the time after which a stream is begun for a client that waits: for so long, a call may be
+# answered without a task.
+_SHARE_OF_QUIET: Final = 0.1
 # So many requests with other heads, and the one that is remembered makes way.
 _MOST_MISSES: Final = 8
-
-
-class _Flow(FlowControl):
-    """Reads no more while requests wait for their turn: each that has its turn would let in some
-    more."""
-
-    def __init__(self, transport: asyncio.Transport, queue: Sized) -> None:
-        super().__init__(transport)
-        self._queue = queue
-
-    def resume_reading(self) -> None:
-        if not self._queue:
-            super().resume_reading()
-
-
-async def _unchunked(app: Any, cycle: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Serve a client of HTTP/1.0, which knows no chunks: the end of the connection is the end of
-    the body. uvicorn closes the connection, but sends chunks if there is no length."""
-
-    async def send_plain(message: Any) -> None:
-        # It checks each part against a length that was told. So each part has its own.
-        cycle.chunked_encoding = False
-        cycle.expected_content_length = len(message.get("body", b""))
-        await send(message)
-
-    await app(scope, receive, send_plain)
 
 
 class Protocol(HttpToolsProtocol):
@@ -120,6 +83,12 @@ class Protocol(HttpToolsProtocol):
         self._misses = 0
         # What gives the answer of a call that is under way before its request is parsed.
         self._begun: Any = None
+        self._outstanding = Outstanding(
+            self.loop,
+            limits.quiet_seconds * _SHARE_OF_QUIET,
+            answer=self._answer_late,
+            hand_over=self._hand_over,
+        )
         # When something last happened, and whether anybody looks how long ago that is.
         self._active_at = 0.0
         self._idle: asyncio.TimerHandle | None = None
@@ -133,11 +102,13 @@ class Protocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client is there; it has so long to say what it wants."""
         super().connection_made(transport)
-        self.flow = _Flow(transport, self.pipeline)
+        self.flow = Flow(transport, self.pipeline)
         self._wait()
 
     def on_message_begin(self) -> None:
         """A request begins. Its scope is made when it is needed."""
+        if self._outstanding.call is not None:
+            self._outstanding.hand_over()
         self._in_head = True
         self._is_between = False
         self._answered_by = None
@@ -187,7 +158,8 @@ class Protocol(HttpToolsProtocol):
     def _is_waiting(self) -> bool:
         """Does the client wait for an answer of the application?"""
         cycle: Any = self.cycle  # which is none before the first
-        return not (cycle is None or cycle.response_complete)
+        is_served = not (cycle is None or cycle.response_complete)
+        return is_served or self._outstanding.call is not None
 
     def on_body(self, body: bytes) -> None:
         """More of its body."""
@@ -213,8 +185,12 @@ class Protocol(HttpToolsProtocol):
             self._held.clear()
             self._answered_by = endpoint
             self._answer(outcome)
+        elif type(outcome) is Begun:
+            self._endpoint = None
+            self._answered_by = endpoint
+            self._outstanding.hold(endpoint, outcome, None)
         else:
-            self._let_go(partial(endpoint, begun=outcome) if type(outcome) is Begun else None)
+            self._let_go()
             super().on_message_complete()
 
     # The long way
@@ -237,7 +213,7 @@ class Protocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._served = cycle
         if cycle.scope["http_version"] == "1.0":
-            app = partial(_unchunked, app, cycle)
+            app = partial(unchunked, app, cycle)
         super()._start_asgi_task(cycle, app)
 
     def _let_go(self, app: Any = None) -> None:
@@ -247,6 +223,17 @@ class Protocol(HttpToolsProtocol):
         if self._held:
             super().on_body(bytes(self._held))
             self._held.clear()
+
+    def _hand_over(self, endpoint: Endpoint, begun: Begun, data: bytes | None) -> None:
+        """The answer of an outstanding call is given by the application."""
+        app = partial(endpoint, begun=begun)
+        if data is None:
+            self._let_go(app)
+            super().on_message_complete()
+        else:
+            self._begun = app
+            self._seen = self._complete = 0
+            self._parse(data)
 
     def on_response_complete(self) -> None:
         """The application has answered."""
@@ -272,20 +259,21 @@ class Protocol(HttpToolsProtocol):
             self._answer(outcome)
             return True
         if type(outcome) is Begun:
-            self._begun = partial(endpoint, begun=outcome)
-        else:
-            self._begun = self._usual
-            if endpoint.is_over:
-                self._known = self._known_by = None
+            if self.timeout_keep_alive_task is not None:
+                self._unset_keepalive_if_required()
+            self._misses = 0
+            self._outstanding.hold(endpoint, outcome, data)
+            return True
+        self._begun = self._usual
+        if endpoint.is_over:
+            self._known = self._known_by = None
         return False
 
-    @property
-    def _was_all(self) -> bool:
-        """Is one request, which was answered at once, all that came?"""
-        return self._seen == 1 and self._answered_by is not None and self._is_between
-
     def _remember(self, data: bytes) -> None:
-        """The head of this request, which was all that came."""
+        """The head of a request that was answered at once, or will be without the application, if
+        it was all that came."""
+        if self._seen != 1 or self._answered_by is None or not self._is_between:
+            return
         self._misses += 1
         if self._expected is not None and (self._known is None or self._misses > _MOST_MISSES):
             self._known = known(data, self._expected)
@@ -293,23 +281,23 @@ class Protocol(HttpToolsProtocol):
             self._misses = 0
 
     def _answer(self, whole: Whole) -> None:
-        status, body, headers = whole.status, whole.body, whole.headers
-        if status == 200 and headers is JSON_ONLY:
-            head = _OF_JSON
-        elif status == 200 and headers is FINISHED:
-            head = _OF_EVENTS
-        else:
-            head = _head(status, headers)
+        head, body = head_of(whole), whole.body
         if len(body) > _MOST_HELD:
             # Not `writelines`, after which not every version of asyncio holds us back.
-            self.transport.write(head % len(body))
+            self.transport.write(head)
             self.transport.write(body)
         else:
-            self.transport.write(head % len(body) + body)
+            self.transport.write(head + body)
         self.server_state.total_requests += 1
         self._active_at = self.loop.time()
         if self._idle is None:
             self._idle = self.loop.call_later(self.timeout_keep_alive, self._look_for_life)
+
+    def _answer_late(self, whole: Whole) -> None:
+        """The answer of an outstanding call."""
+        self._held.clear()
+        if not self.transport.is_closing():
+            self._answer(whole)
 
     def _look_for_life(self) -> None:
         """Close a connection on which nothing has happened for a while. One timer does for many
@@ -328,12 +316,15 @@ class Protocol(HttpToolsProtocol):
         """The server ends: what was held back is answered, and nothing after it."""
         if self._endpoint is not None:
             self._let_go()
+        self._outstanding.hand_over()
         super().shutdown()
 
     # Bounds
 
     def data_received(self, data: bytes) -> None:
         """More of a request, or of several."""
+        if self._outstanding.call is not None:  # its client goes on before it is answered
+            self._outstanding.hand_over()
         is_first = self._is_between
         if is_first and self._known is not None and self._again(self._known, data):
             return
@@ -344,17 +335,21 @@ class Protocol(HttpToolsProtocol):
         self._seen = self._complete = 0
         self._came_body = False
         self._parse(data)
-        if is_first and self._was_all:
+        if is_first:
             self._remember(data)
-        if not (self._in_head or self._endpoint is not None):
-            if self._patience is not None:
-                self._patience.cancel()
-                self._patience = None
-            self._await_more(len(data))
+        if self._in_head or self._endpoint is not None:
+            self._await_rest(len(data))
             return
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        self._await_more(len(data))
+
+    def _await_rest(self, size: int) -> None:
+        """A head is incomplete, or a body that is held back: see to it that the rest comes."""
         if self._in_head:
             # What belongs to other requests does not count.
-            self._head_size = 0 if self._complete else self._head_size + len(data)
+            self._head_size = 0 if self._complete else self._head_size + size
             if self._complete and self._patience is not None:
                 self._patience.cancel()
                 self._patience = None
@@ -424,6 +419,7 @@ class Protocol(HttpToolsProtocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client has ended its side. False: nothing is to be answered, or it is gone, so that
         the connection is closed."""
+        self._outstanding.hand_over()
         served = self._served
         if served is None or served.response_complete or served.more_body:
             return False
@@ -447,6 +443,8 @@ class Protocol(HttpToolsProtocol):
         for timer in (self._patience, self._stall, self._idle):
             if timer is not None:
                 timer.cancel()
+        self._outstanding.hand_over()
+        self._outstanding.close()
         # uvicorn tells only the request that came last.
         for cycle in (self._served, *(queued for queued, _ in self.pipeline)):
             if cycle is not None and not cycle.response_complete:

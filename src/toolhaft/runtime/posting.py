@@ -206,6 +206,16 @@ class Posting:
             live.calls += 1
         return Begun(call, live, reply)
 
+    def completed(self, begun: Begun) -> Whole | None:
+        """The response to a call that was under way and is over, if nothing has to be waited for to
+        give it."""
+        live, reply = begun.live, begun.reply
+        if live is not None:
+            if reply.frames or not self._is_quick(reply, live):
+                return None
+            live.leave(self._loop.time(), 1)
+        return finished(reply, stateless=not begun.call.caller.revision.handshake)
+
     def _is_quick(self, reply: Reply, live: Live) -> bool:
         """Has nothing to be written down first that might take a while?"""
         return not live.session.changed and (self._store_is_quick or not reply.frames)

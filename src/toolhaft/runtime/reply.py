@@ -6,7 +6,8 @@ with the first message that comes before the answer.
 
 import asyncio
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from threading import get_ident
 from typing import Any, Final
 
@@ -55,6 +56,8 @@ class Reply(Struct, eq=False):
     writes: int = 0
     _suspected: int | None = None
     _size: int = 0
+    # Called on the loop when there is something to do.
+    on_change: Callable[[], None] | None = None
     _waiter: "asyncio.Future[bool] | None" = None
     _room: "list[asyncio.Future[bool]] | None" = None
     _roomy: threading.Condition | None = None
@@ -72,7 +75,7 @@ class Reply(Struct, eq=False):
             self._size += size  # in one step, as far as threads are concerned; see `metrics.py`
             if self._size > self._high:
                 self._fill()
-            if self._waiter is not None or get_ident() != self._thread:
+            if self.on_change is not None or get_ident() != self._thread:
                 self._wake()
 
     def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
@@ -86,7 +89,7 @@ class Reply(Struct, eq=False):
         # Last: who finds it finds the rest as well.
         self.final = whole(frame) if isinstance(frame, tuple) else frame
         self.over = True
-        if self._waiter is not None or get_ident() != self._thread:
+        if self.on_change is not None or get_ident() != self._thread:
             self._wake()
 
     def throttle(self) -> None:
@@ -122,11 +125,12 @@ class Reply(Struct, eq=False):
         if self.frames or self.over or self.gone or self.hung_up:
             return True
         self._waiter = waiter = self._loop.create_future()
+        self.on_change = partial(_settle, waiter, True)
         timer = None if seconds is None else self._loop.call_later(seconds, _settle, waiter, False)
         try:
             return bool(await waiter)
         finally:
-            self._waiter = None
+            self.on_change = self._waiter = None
             if timer is not None:
                 timer.cancel()
 
@@ -224,8 +228,8 @@ class Reply(Struct, eq=False):
             self._loop.call_soon_threadsafe(self._awaken)
 
     def _awaken(self) -> None:
-        if self._waiter is not None:
-            _settle(self._waiter, True)
+        if self.on_change is not None:
+            self.on_change()
 
 
 def _settle(future: "asyncio.Future[bool]", value: bool) -> None:
