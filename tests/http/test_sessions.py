@@ -11,7 +11,7 @@ from tests.asking import NEW
 from tests.http.asgi import Answer, App, Client, SessionClient, initialize, request
 from tests.testing.offering import add_memory
 
-from toolhaft import Context, Limits, Server, Unauthorized, testing
+from toolhaft import Context, Limits, McpError, Server, Unauthorized, testing
 from toolhaft.protocol.peer import Peer
 from toolhaft.runtime.memory import MemoryStore
 from toolhaft.runtime.sessions import Sessions
@@ -114,6 +114,30 @@ async def test_initialize_with_an_unknown_session_opens_a_new_one(mode: Any) -> 
 
     assert answer.status == 200
     assert answer.headers["mcp-session-id"] != "of-yesterday"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_changes_are_declared_where_a_client_can_be_told_of_them(mode: Any) -> None:
+    server = new_server()
+    server.add_resource(lambda: "", "x://a", name="a")
+    async with kit(server.asgi(sessions=mode)) as client:
+        declared = client.capabilities
+
+    told = {} if mode == "stateless" else {"listChanged": True}
+    followed = {} if mode == "stateless" else {"subscribe": True}
+    assert declared["tools"] == told
+    assert declared["resources"] == {**told, **followed}
+
+
+@pytest.mark.parametrize("method", ["resources/subscribe", "resources/unsubscribe"])
+async def test_nothing_is_followed_without_a_session(method: str) -> None:
+    server = new_server()
+    server.add_resource(lambda: "", "x://a", name="a")
+    async with kit(server.asgi(sessions="stateless")) as client:
+        with pytest.raises(McpError, match="no session in which") as refused:
+            await client.request(method, {"uri": "x://a"})
+
+    assert refused.value.code == -32601
 
 
 async def test_a_stateless_service_shakes_hands_as_often_as_one_likes() -> None:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from ..errors import InvalidParams
+from ..errors import InvalidParams, MethodNotFound
 from ..protocol.calls import Exchange, Outcome, Result
 from ..protocol.handshake import Session
 from ..protocol.interests import Change, Interests, Listener, honoured
@@ -120,4 +120,9 @@ def _check(uris: list[str]) -> None:
 def _interests(exchange: Exchange) -> Interests:
     session = exchange.era
     assert isinstance(session, Session), "these methods are in no other row"
+    if not session.reachable:  # and was not told that it could
+        raise MethodNotFound(
+            "resources cannot be followed on this connection, which has no session in which the "
+            "client could be told of changes"
+        )
     return session.interests

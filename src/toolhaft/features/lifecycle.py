@@ -3,13 +3,20 @@
 from collections.abc import Callable
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ..errors import MethodNotFound
 from ..protocol.calls import Exchange, Outcome
 from ..protocol.handshake import Session
 from ..protocol.interests import EVERY_LIST
 from ..protocol.revisions import SUPPORTED
-from ..types.lifecycle import DiscoverResult, InitializeResult, ServerCapabilities
+from ..types.lifecycle import (
+    DiscoverResult,
+    InitializeResult,
+    ListChanged,
+    ResourcesCapability,
+    ServerCapabilities,
+)
 from ..types.notices import LEVELS
 from ..types.wire import Implementation, Result
 from .instructions import Instructions
@@ -19,6 +26,16 @@ def offered(capabilities: ServerCapabilities) -> frozenset[str]:
     """The names of the capabilities that are there."""
     names = capabilities.__struct_fields__
     return frozenset(name for name in names if getattr(capabilities, name) is not UNSET)
+
+
+def _without_changes(capabilities: ServerCapabilities) -> ServerCapabilities:
+    """The same for a client that cannot be told of changes: there is no way to it between calls."""
+    return replace(
+        capabilities,
+        tools=UNSET if capabilities.tools is UNSET else ListChanged(),
+        resources=UNSET if capabilities.resources is UNSET else ResourcesCapability(),
+        prompts=UNSET if capabilities.prompts is UNSET else ListChanged(),
+    )
 
 
 class Lifecycle:
@@ -38,6 +55,8 @@ class Lifecycle:
         """Answer `initialize`; the session has chosen the revision already."""
         capabilities = self._capabilities()
         if isinstance(exchange.era, Session):
+            if not exchange.era.reachable:
+                capabilities = _without_changes(capabilities)
             # A session hears of those lists only that it was told of.
             exchange.era.interests.lists = EVERY_LIST & offered(capabilities)
         return InitializeResult(

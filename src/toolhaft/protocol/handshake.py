@@ -118,6 +118,14 @@ class Session:
         session.caller = Caller(revision, {}, None, log_level=_FIRST_LEVEL, principal=principal)
         return session
 
+    @classmethod
+    def passing(cls) -> "Session":
+        """For a handshake after which nothing is remembered of the client."""
+        session = cls()
+        session.data = None
+        session.reachable = False
+        return session
+
     def remember(self) -> bytes:
         """Write down what there is to know."""
         caller = self.caller

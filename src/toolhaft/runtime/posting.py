@@ -307,7 +307,7 @@ class Posting:
                 raise TurnedAway(Refused(400, event.frame))
             raise TurnedAway(missing_session(_id(decoded)))
         if opens:
-            return None, self._peer(Session())
+            return None, self._peer(Session() if self._has_sessions else Session.passing())
         revision = head.revision
         assert revision is not None, "unknown revisions are of the other era"
         return None, self._peer(Session.assumed(revision, principal))
