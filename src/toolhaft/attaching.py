@@ -43,7 +43,13 @@ def attached(
         given: str = os.fspath(socket)
         path = os.path.abspath(given)
     unix = unix_socket(check_path(path), name)
-    answers = {"metrics": lambda: {"text": server.metrics.text()}}
+
+    def reset() -> dict[str, Any]:
+        text = server.metrics.text()
+        server.metrics.reset()
+        return {"text": text}
+
+    answers = {"metrics": lambda: {"text": server.metrics.text()}, "reset-metrics": reset}
     host = Host(server, unix, name=name, init=init, stop=stop, place=place, answers=answers)
     host.start()
     return Attachment(name, path, host)

@@ -23,7 +23,7 @@ from .runtime.ears import Ears, Loop
 from .runtime.endurance import run_to_the_end
 from .runtime.outlet import Sink
 from .runtime.pump import Outside
-from .runtime.service import Service, connected
+from .runtime.service import Service, connected, log_summary
 from .runtime.signals import Signals
 from .runtime.stderr import drain, log_to_stderr
 from .runtime.stdio import Input, Output
@@ -240,6 +240,7 @@ def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
         if not last:
             for each in watch:
                 each.dismiss()
+        log_summary(service)
         drain.flush()
         loop.close()
 

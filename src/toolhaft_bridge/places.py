@@ -14,6 +14,8 @@ hangs up, or an object without `error`. What follows depends on what was asked:
             client itself, and says no more here; the end of the connection is still the end of both
     info    what `toolhaft ps` shows, and the end of the connection
     metrics what `toolhaft metrics` shows, as `text`, and the end of the connection
+    reset-metrics
+            the same, and then the metrics begin anew
 
 Whoever adds something to ask for adds it to the table in `toolhaft.runtime.attaching`.
 """

@@ -27,6 +27,16 @@ from ..exposition import table
 from ..measured import BOUNDS, Key, Measured, Page
 from .showing import as_json, failed, show
 
+
+class _Request(NamedTuple):
+    """What is wanted, of an address and of a process that is attached."""
+
+    verb: str
+    ask: str
+
+
+_READ = _Request("GET", "metrics")
+_RESET = _Request("DELETE", "reset-metrics")
 _REFUSED = 4
 _WRONG = 2
 _SECONDS = 10
@@ -51,7 +61,7 @@ class NoMetrics(Exception):
 def execute(options: argparse.Namespace) -> int:
     """Print the metrics."""
     try:
-        text = text_of(options.where, dict(options.header))
+        text = text_of(options.where, dict(options.header), _RESET if options.reset else _READ)
         if options.text:
             show(text, end="")
             return 0
@@ -64,7 +74,7 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def text_of(where: str, headers: dict[str, str]) -> str:
+def text_of(where: str, headers: dict[str, str], request: _Request = _READ) -> str:
     """What is exposed there, in the format of Prometheus.
 
     Raises:
@@ -72,7 +82,7 @@ def text_of(where: str, headers: dict[str, str]) -> str:
         ValueError: it is not a place.
     """
     if ":" in where or "/" in where:
-        return _fetched(_url(where), headers)
+        return _fetched(_url(where), headers, request.verb)
     if sys.platform == "win32":
         raise NoMetrics(
             f"{where!r} could only be the name of a process, which Windows has not: say an "
@@ -81,7 +91,7 @@ def text_of(where: str, headers: dict[str, str]) -> str:
     check_name(where)
     for path in paths_of(where):
         try:
-            return _asked(where, path)
+            return _asked(where, path, request.ask)
         except (ConnectionRefusedError, FileNotFoundError):
             continue  # its process has ended
     raise NoMetrics(
@@ -90,7 +100,7 @@ def text_of(where: str, headers: dict[str, str]) -> str:
     )
 
 
-def _asked(name: str, path: str) -> str:
+def _asked(name: str, path: str, question: str) -> str:
     """What a process that is attached says.
 
     Raises:
@@ -99,7 +109,7 @@ def _asked(name: str, path: str) -> str:
     """
     try:
         with contextlib.closing(connect(path, _SECONDS)) as wire:
-            return str(json.loads(ask(wire, "metrics"))["text"])
+            return str(json.loads(ask(wire, question))["text"])
     except (ConnectionRefusedError, FileNotFoundError):
         raise
     except (OSError, NotAttached, Refused, ValueError, KeyError) as error:
@@ -115,8 +125,8 @@ def _url(where: str) -> str:
     return url if path else f"{scheme}://{host}/metrics"
 
 
-def _fetched(url: str, headers: dict[str, str]) -> str:
-    request = urllib.request.Request(url, headers=headers)
+def _fetched(url: str, headers: dict[str, str], verb: str) -> str:
+    request = urllib.request.Request(url, headers=headers, method=verb)
     try:
         with _opener(request.host).open(request, timeout=_SECONDS) as response:
             return str(response.read(_MOST_BYTES).decode("utf-8", "replace"))

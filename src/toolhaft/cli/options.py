@@ -280,6 +280,9 @@ def _metrics(parser: argparse.ArgumentParser) -> None:
         help="a process that is attached, as toolhaft ps names it; or where a server runs with "
         "--metrics, as in 127.0.0.1:8000",
     )
+    parser.add_argument(
+        "--reset", action="store_true", help="print them, and let the server begin to count anew"
+    )
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print the numbers as JSON")
     shape.add_argument("--text", action="store_true", help="print what Prometheus reads")

@@ -349,6 +349,14 @@ class Counter(Protocol):
         """Look here for calls that are under way, for as long as it is there."""
         ...
 
+    def summary(self) -> str:
+        """Calls and errors in a line."""
+        ...
+
+    def reset(self) -> None:
+        """Begin anew."""
+        ...
+
 
 Handler: TypeAlias = Callable[[Exchange], Outcome]
 

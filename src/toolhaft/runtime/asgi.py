@@ -25,7 +25,7 @@ from .response import ClientIsGone, Receive, Response, Scope, Send
 from .running import told
 from .scraping import PATH as METRICS
 from .scraping import Expose, scrape
-from .service import Service
+from .service import Service, log_summary
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +77,7 @@ class Mounted:
         endpoint, self._endpoint = self._endpoint, None
         if endpoint is not None:
             await endpoint.close()
+            log_summary(self.service)
 
 
 class App:

@@ -26,7 +26,7 @@ from .handed import Handed
 from .hearing import ManyEars
 from .hooks import Hook, Hooks, Refused
 from .preamble import Preamble, check_user, first_line, tell_bridge, understood
-from .service import Service
+from .service import Service, log_summary
 from .sockets import Taken, UnixSocket, locked
 from .telling import tell
 
@@ -167,6 +167,7 @@ class Host:
                 await self._cut_short()
             if lifespan is not None:
                 await lifespan.leave()
+            log_summary(self._service)
 
     async def _cut_short(self) -> None:
         """A stop function that is a coroutine hears that it is over. What goes on nevertheless is

@@ -12,7 +12,8 @@ from .response import Response
 from .service import Service
 
 PATH = "/metrics"
-_VERBS = ("GET", "HEAD")
+_RESET = "DELETE"
+_VERBS = ("GET", "HEAD", _RESET)
 
 
 class Counted(Protocol):
@@ -30,7 +31,8 @@ Expose: TypeAlias = Callable[[list[tuple[str, Service]]], tuple[bytes, str]]
 async def scrape(
     expose: Expose, counted: Mapping[str, Counted], verb: str, head: Head, response: Response
 ) -> None:
-    """Answer with the metrics of every service that lets the request in; of none, if none does."""
+    """Answer with the metrics of every service that lets the request in; of none, if none does.
+    DELETE answers with them, too, and then they begin anew."""
     if verb not in _VERBS:
         allow = ", ".join(_VERBS)
         await response.refuse(refused(405, f"{verb} has no meaning here", allow=allow))
@@ -46,7 +48,11 @@ async def scrape(
     if not let_in and refusals:
         await response.refuse(refusals[0])
     else:
-        await response.text(*expose(let_in))
+        text, kind = expose(let_in)
+        if verb == _RESET:
+            for _, service in let_in:
+                service.metrics.reset()
+        await response.text(text, kind)
 
 
 async def _refusal(endpoint: Endpoint, head: Head, response: Response) -> Refused | None:

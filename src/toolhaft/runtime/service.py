@@ -1,6 +1,7 @@
 """What is served: a `Server`, as the transports need to know it."""
 
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import Protocol
@@ -19,6 +20,9 @@ from .lane import Lane
 from .logged import LoggedConnection, LoggedOutlet
 from .outlet import Outlet
 from .running import Running
+from .telling import tell
+
+log = logging.getLogger(__name__)
 
 
 class Audience(Protocol):
@@ -49,6 +53,12 @@ class Service(Protocol):
     @property
     def dispatch(self) -> Dispatching: ...
     def mask(self, what: str, error: BaseException, /) -> str: ...
+
+
+def log_summary(service: Service) -> None:
+    """For the end of a service: how much it was asked for."""
+    if log.isEnabledFor(logging.INFO):
+        tell(log.info, "%s has ended. %s", service.name, service.metrics.summary())
 
 
 def driver_of(service: Service, store: Store, *, most_calls: int) -> Driver:
