@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
-from toolhaft import ToolError
-from toolhaft.protocol.journal import Journal
+from toolhaft import InvalidParams, ToolError
+from toolhaft.protocol.journal import Journal, given_answers
 from toolhaft.protocol.questions import Question, Unfit
 from toolhaft.types.rounds import ElicitUrlParams
 
@@ -163,3 +164,10 @@ def test_an_answer_is_kept_also_if_its_question_is_not_asked_in_that_round() -> 
     second = next_round(first, size=GOOD)
 
     assert asked(next_round(second), "size") == ({"size": GOOD.decode()}, [])
+
+
+def test_a_call_brings_so_many_answers_at_most() -> None:
+    answers = ",".join(f'"{number}":{{}}' for number in range(1001))
+
+    with pytest.raises(InvalidParams, match=r"params\.inputResponses: more than 1,000 answers"):
+        given_answers(Raw(f"{{{answers}}}".encode()))

@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
+from toolhaft.excess import TooMuch
 from toolhaft.members import is_each_once, repeated, salvage_id
 
 
@@ -159,3 +160,16 @@ def test_a_broken_request_with_too_many_members_may_have_its_id_at_the_end() -> 
 
     assert salvage_id(many + b'[]],"id":1,"jsonrpc":"2.0"}') == 1
     assert salvage_id(many + b'[]],"id":1,"method":"m"}') is UNSET
+
+
+def test_names_are_not_gone_through_one_by_one_if_there_are_very_many() -> None:
+    members = ",".join(f'"\\u0061{number}":1' for number in range(10_001))
+
+    with pytest.raises(TooMuch, match="more than 10,000 members"):
+        repeated(f"{{{members}}}".encode())
+
+
+def test_very_many_names_that_are_written_compactly_are_no_work() -> None:
+    members = ",".join(f'"a{number}":1' for number in range(20_000))
+
+    assert repeated(f"{{{members}}}".encode()) is None

@@ -383,7 +383,10 @@ def blocks_of(value: object, *, always: bool = False) -> list[Content] | None:
     if not isinstance(value, list | tuple):
         return None
     items = cast(Sequence[object], value)
-    if not always and not any(isinstance(item, (Block, *WIRE_BLOCKS)) for item in items):
+    # By their classes, of which there are few, for there may be millions of items.
+    if not always and not any(
+        issubclass(kind, (Block, *WIRE_BLOCKS)) for kind in set(map(type, items))
+    ):
         return None
     return [_any_block(item, f"result:///{index}") for index, item in enumerate(items)]
 

@@ -474,7 +474,10 @@ def _default(parameter: Parameter) -> Any:
 
 
 def _check_names(raw: Raw) -> None:
-    twice = repeated(raw)
+    try:
+        twice = repeated(raw)
+    except TooMuch as error:
+        raise InvalidParams(f"params.arguments: {error}") from None
     if twice is not None:
         raise InvalidParams(
             f"params.arguments: the member {shown(twice)} stands twice; send it once"

@@ -26,6 +26,8 @@ _UNNAMED = "question-"
 
 # Stands for an answer that has not come: those that have are objects.
 _NONE = Raw(b"null")
+# Each is decoded by itself.
+_MOST_ANSWERS = 1_000
 
 
 class Entry(Struct, array_like=True):
@@ -209,6 +211,8 @@ def given_answers(raw: Raw | UnsetType) -> dict[str, bytes]:
         return {}
     try:
         found: dict[str, Raw] = msgspec.json.decode(raw, type=dict[str, Raw])
+        if len(found) > _MOST_ANSWERS:
+            raise InvalidParams(f"params.inputResponses: more than {_MOST_ANSWERS:,} answers")
         answers = {key: bytes(each) for key, each in found.items()}
         for each in answers.values():
             msgspec.json.decode(each, type=dict[str, Any])

@@ -38,6 +38,7 @@ from ..errors import (
     clipped,
     shown,
 )
+from ..excess import TooMuch
 from ..members import members_of, repeated, repeated_of
 from ..types.notices import Cancelled
 from ..types.tools import CallToolParams
@@ -277,15 +278,20 @@ def _request_meta(text: Raw) -> RequestMeta:
 
 def _check_names(params: Raw) -> None:
     """Raises:
-    InvalidParams: a member of the parameters or of their arguments stands twice."""
+    InvalidParams: a member of the parameters or of their arguments stands twice, or there are
+        too many of them to tell."""
     try:
         members = members_of(params)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise _misshapen(error) from None
-    where, twice = "params", repeated_of(params, members)
-    arguments = members.get("arguments")
-    if twice is None and arguments is not None:
-        where, twice = "params.arguments", repeated(arguments)
+    where, arguments = "params", members.get("arguments")
+    try:
+        twice = repeated_of(params, members)
+        if twice is None and arguments is not None:
+            where = "params.arguments"
+            twice = repeated(arguments)
+    except TooMuch as error:
+        raise InvalidParams(f"{where}: {error}") from None
     if twice is not None:
         raise InvalidParams(f"{where}: the member {shown(twice)} stands twice; send it once")
 
