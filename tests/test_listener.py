@@ -1,10 +1,14 @@
 """What a server or a listener is told wrongly is said at once."""
 
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from toolhaft import Listener, Server
+from toolhaft.testing import Client
 
 
 @pytest.mark.parametrize(
@@ -100,3 +104,43 @@ async def test_a_server_is_not_run_inside_of_a_loop() -> None:
         Server("s").run(http="127.0.0.1:0")
     with pytest.raises(RuntimeError, match=words):
         Listener(0, {"/mcp": Server("s")}).run(workers=2)
+
+
+# When it serves
+
+
+@pytest.mark.parametrize("runner", ["uvicorn", "granian"])
+async def test_it_tells_when_it_serves_and_at_which_port(runner: Any) -> None:
+    entered: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def lifespan(server: Server) -> AsyncIterator[None]:
+        entered.append("entered")
+        yield
+
+    server = Server("s", version="1", lifespan=lifespan)
+    server.add_tool(lambda: "served", name="x")
+    listener = Listener(0, {"/mcp": server}, runner=runner)
+    serving = asyncio.create_task(listener.serve())
+    async with asyncio.timeout(10):
+        url = await listener.serving()
+        again = await listener.serving()
+        assert entered == ["entered"]
+        async with Client.http(f"{url}/mcp") as client:
+            assert await client.call("x") == "served"
+        listener.stop(now=True)
+        await serving
+
+    assert url == again == listener.url
+    assert not url.endswith(":0")
+
+
+async def test_what_waits_for_it_to_serve_learns_that_it_never_will() -> None:
+    listener = Listener(0, {"/mcp": Server("s", version="1")}, tls=("nowhere.pem", "nowhere.key"))
+    waiting = asyncio.create_task(listener.serving())
+    await asyncio.sleep(0)
+    with pytest.raises(FileNotFoundError):
+        await listener.serve()
+
+    with pytest.raises(RuntimeError, match="ended before it served"):
+        await asyncio.wait_for(waiting, 5)

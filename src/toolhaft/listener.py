@@ -3,7 +3,7 @@
 What speaks HTTP is slow to import, so it is imported when it serves.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Unpack
 
 from .addresses import address
@@ -79,9 +79,10 @@ class Listener:
             raise TypeError(f"{path}: a service is a Server, not {service!r}")
         self._serving.mount(path, service, terms_of("mount()", options, self._terms))
 
-    async def unmount(self, path: str) -> None:
-        """Serve no more at a path. Its calls get a moment to finish."""
-        await self._serving.app.unmount(path)
+    def unmount(self, path: str) -> Awaitable[None]:
+        """Serve no more at a path, from now on. Its calls get a moment to finish: await the result
+        to wait for that. From any thread; if nothing is served there, nothing happens."""
+        return self._serving.app.unmount(path)
 
     @property
     def url(self) -> str:
@@ -109,6 +110,15 @@ class Listener:
     async def serve(self) -> None:
         """Serve on this loop, until `stop` is called or a signal comes."""
         await self._serving.serve()
+
+    async def serving(self) -> str:
+        """Wait until `serve` or `run` takes requests, with every lifespan entered, and tell the
+        URL, without a path. The port is the real one, also where 0 was given.
+
+        Raises:
+            RuntimeError: it has ended before that.
+        """
+        return await self._serving.begun()
 
     def stop(self, *, now: bool = False) -> None:
         """End: streams complete and calls get a moment, or with `now` none. From any thread."""

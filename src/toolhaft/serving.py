@@ -1,6 +1,7 @@
 """Serves services over HTTP: on sockets, by a runner, in one process or in several."""
 
 import asyncio
+import contextlib
 import importlib.util
 import os
 import socket
@@ -71,7 +72,10 @@ class Serving:
         self._is_spokesman = False
         self._without_sessions: list[str] = []
         self._workers = 1
-        self.app = App(self._say_where, self._expose if metrics else None)
+        # Does it take requests? And what waits until it does.
+        self._is_begun = False
+        self._waiters: list[asyncio.Future[None]] = []
+        self.app = App(self._begin, self._expose if metrics else None)
 
     def mount(self, path: str, service: Offered, terms: Terms) -> None:
         """Serve something at a path."""
@@ -107,13 +111,16 @@ class Serving:
 
     async def serve(self) -> None:
         """Serve on this loop."""
-        self._check()
-        sockets, unix = self._listen()
+        unix: UnixSocket | None = None
         try:
+            self._check()
+            sockets, unix = self._listen()
             self._runner = self._make_runner()
-            await self._run(self._runner, sockets)
+            with Lookout(self.app.drivers):
+                await self._runner.run_on(sockets)
         finally:
             self._runner = None
+            self._end()
             if unix is not None:
                 unix.remove()
 
@@ -154,8 +161,11 @@ class Serving:
             loop.close()
 
     async def _run(self, runner: Runner, sockets: list[socket.socket]) -> None:
-        with Lookout(self.app.drivers):
-            await runner.run_on(sockets)
+        try:
+            with Lookout(self.app.drivers):
+                await runner.run_on(sockets)
+        finally:
+            self._end()
 
     def _make_runner(self, *, patient: bool = False) -> Runner:
         limits = [mounted.service.limits for mounted in self.app.mounted] or [Limits()]
@@ -205,6 +215,35 @@ class Serving:
         pages = [cast(Offered, each).metrics.page(path=path, **worker) for path, each in services]
         return exposition(pages).encode(), CONTENT_TYPE
 
+    async def begun(self) -> str:
+        """Wait until it takes requests; where that is.
+
+        Raises:
+            RuntimeError: it has ended before.
+        """
+        if not self._is_begun:
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            await waiter
+        return self.url
+
+    def _begin(self) -> None:
+        self._is_begun = True
+        self._say_where()
+        self._tell(None)
+
+    def _end(self) -> None:
+        if not self._is_begun:
+            self._tell(RuntimeError("the listener has ended before it served; see what it raised"))
+        self._is_begun = False
+
+    def _tell(self, error: Exception | None) -> None:
+        """Wake what waits for the beginning, on whichever loop."""
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            with contextlib.suppress(RuntimeError):  # its loop is closed
+                waiter.get_loop().call_soon_threadsafe(_settle, waiter, error)
+
     def _say_where(self) -> None:
         if not self._is_spokesman:
             return
@@ -223,6 +262,15 @@ class Serving:
                 "That is no protection, for a caller chooses the name: use a guard\n"
             )
         sys.stderr.flush()
+
+
+def _settle(waiter: "asyncio.Future[None]", error: Exception | None) -> None:
+    if waiter.done():
+        return
+    if error is None:
+        waiter.set_result(None)
+    else:
+        waiter.set_exception(error)
 
 
 def _for_workers(mounted: Mounted) -> Settings:

@@ -500,6 +500,39 @@ async def test_a_service_that_is_unmounted_is_gone_and_others_stay() -> None:
     assert (await SessionClient(listener.app, "/b").shake()).status == 200
 
 
+async def test_to_unmount_needs_no_waiting() -> None:
+    journal = Journal()
+    listener = Listener(services={"/a": journal.server})
+    await StatelessClient(listener.app, "/a").tool("opened")
+    ended = listener.unmount("/a")
+
+    assert await found(listener.app, "/a") == 404
+    await ended
+    assert journal.entries == ["entered", "left"]
+
+
+async def test_another_thread_may_unmount() -> None:
+    left = asyncio.Event()
+
+    @asynccontextmanager
+    async def opened(server: Server) -> AsyncIterator[None]:
+        yield
+        left.set()
+
+    server = Server("s", version="1", lifespan=opened)
+    server.add_tool(lambda: "x", name="x")
+    listener = Listener(services={"/a": server})
+    await StatelessClient(listener.app, "/a").tool("x")
+    await asyncio.to_thread(listener.unmount, "/a")
+
+    assert await found(listener.app, "/a") == 404
+    await asyncio.wait_for(left.wait(), 5)
+
+
+async def test_where_nothing_is_served_nothing_is_unmounted() -> None:
+    await Listener(services={"/a": Server("a", version="1")}).unmount("/b")
+
+
 async def test_a_service_that_is_unmounted_leaves_its_lifespan() -> None:
     journal = Journal()
     listener = Listener(services={"/a": journal.server})

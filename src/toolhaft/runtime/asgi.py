@@ -7,12 +7,13 @@ lifespan events of its host: what was not begun by them is begun with the first 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from time import perf_counter
 from typing import Final
 
 from ..errors import clipped
+from ..protocol.calls import READY
 from ..protocol.head import Head
 from ..protocol.http import refused, too_much
 from ..protocol.ports import Bus, Store
@@ -93,6 +94,8 @@ class App:
         self._expose = expose
         self._ending = False
         self._interrupted: asyncio.Event | None = None
+        # What was unmounted and has not ended yet.
+        self._closing: set[asyncio.Task[None]] = set()
 
     def mount(self, path: str, mounted: Mounted) -> None:
         """Serve at a path.
@@ -111,11 +114,21 @@ class App:
             raise ValueError(f"there is a service at {path} already")
         self._mounted[key] = mounted
 
-    async def unmount(self, path: str) -> None:
-        """Serve no more at a path. Its calls get a moment to finish."""
+    def unmount(self, path: str) -> Awaitable[None]:
+        """Serve no more at a path, from now on. Its calls get a moment to finish, for which the
+        result can be awaited. From any thread."""
         mounted = self._mounted.pop(_plain(path), None)
-        if mounted is not None:
-            await mounted.close()
+        endpoint = None if mounted is None else mounted.endpoint
+        if mounted is None or endpoint is None or endpoint.loop.is_closed():
+            return READY
+        here = asyncio._get_running_loop()
+        if here is not None and here is endpoint.loop:
+            task = here.create_task(mounted.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+            return asyncio.shield(task)
+        there = asyncio.run_coroutine_threadsafe(mounted.close(), endpoint.loop)
+        return READY if here is None else asyncio.wrap_future(there, loop=here)
 
     @property
     def mounted(self) -> list[Mounted]:
@@ -290,6 +303,8 @@ class App:
     async def close(self) -> None:
         """End every service."""
         self._ending = True
+        if self._closing:
+            await asyncio.wait(self._closing)
         for mounted in self._mounted.values():
             await mounted.close()
 
