@@ -1,30 +1,43 @@
 """Ways to serve that are held back while a target is loaded.
 
-A file may end with `server.run()` and nothing around it. Who loads it wants the server, and serves
-it in a way of its own, or not at all; so `run()` then returns at once. A thread that the file
-starts is not held back: what serves there holds up nobody.
+A file may end with `server.run()` and nothing around it. A command that loads it wants the server,
+and serves it in a way of its own, or not at all; so `run()` then returns at once. What it was given
+is kept, since a guard that is not used must not go unnoticed. A thread that the file starts is not
+held back: what serves there holds up nothing.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 Way: TypeAlias = Literal["stdio", "http"]
 
-_held: Final[ContextVar[tuple[Way, ...]]] = ContextVar("held", default=())
+
+class _Held(NamedTuple):
+    ways: tuple[Way, ...]
+    given: set[str]
+
+
+_held: Final[ContextVar[_Held | None]] = ContextVar("held", default=None)
 
 
 @contextmanager
-def held_back(*ways: Way) -> Generator[None]:
-    """For the code of this block, and what it calls."""
-    before = _held.set(ways)
+def held_back(*ways: Way) -> Generator[set[str]]:
+    """For the code of this block, and what it calls. Gives the names of the options that were
+    given to what was held back."""
+    held = _Held(ways, set())
+    before = _held.set(held)
     try:
-        yield
+        yield held.given
     finally:
         _held.reset(before)
 
 
-def is_held_back(way: Way) -> bool:
-    """Is somebody about to serve in another way?"""
-    return way in _held.get()
+def is_held_back(way: Way, options: Mapping[str, object]) -> bool:
+    """Is the server about to be served in another way, without these options?"""
+    held = _held.get()
+    if held is None or way not in held.ways:
+        return False
+    held.given.update(name for name, value in options.items() if value)
+    return True

@@ -102,7 +102,7 @@ class Listener:
             workers: how many processes serve. They share no memory, so sessions need a store that
                 they can share.
         """
-        if is_held_back("http"):
+        if is_held_back("http", {"guard": self._terms.guard}):
             return
         check_no_loop()
         self._serving.run(workers)

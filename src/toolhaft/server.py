@@ -307,7 +307,7 @@ class Server(Registering):
             options: as in `Listener`.
         """
         check_listening(framing, http, path, workers, options)
-        if is_held_back("stdio" if http is None else "http"):
+        if is_held_back("stdio" if http is None else "http", options):
             return
         check_no_loop()
         if http is None:

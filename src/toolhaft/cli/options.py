@@ -78,6 +78,9 @@ def _over_http(http: Any) -> None:
         "--tls", nargs=2, metavar=("CERTIFICATE", "KEY"), help="files for https, in PEM"
     )
     http.add_argument(
+        "--no-guard", action="store_true", help="serve although the guard of the file is not used"
+    )
+    http.add_argument(
         "--legacy-sse",
         action="store_true",
         help="serve the transport of the oldest revision too",

@@ -9,7 +9,8 @@ from ..runtime import descriptors, interrupts
 from ..server import Server
 from .outputs import cannot_write
 from .showing import failed
-from .target import BadTarget, load_any, load_for_stdio
+from .target import BadTarget, load_for_http, load_for_stdio
+from .unused import check_unused, spelled, used_of
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -25,7 +26,7 @@ def execute(options: argparse.Namespace) -> int:
             os.chdir(options.directory)
         if over_http:
             interrupts.remember()
-        found = load_any(options.target) if over_http else load_for_stdio(options.target)
+        found = _loaded_for_http(options) if over_http else load_for_stdio(options.target)
         option = "--log-traffic" if options.log_traffic else "TOOLHAFT_LOG"
         log = options.log_traffic or os.environ.get("TOOLHAFT_LOG")
         if isinstance(found, Listener):
@@ -72,19 +73,18 @@ def _listener(listener: Listener, options: argparse.Namespace) -> int:
 
 def _check_unused(options: argparse.Namespace, *, but: str | None = None) -> None:
     """What is said of HTTP means nothing over stdio, and a listener has said it itself."""
-    defaults = {"path": "/mcp", "workers": 1, "sessions": "auto", "runner": "uvicorn"}
-    names = (*defaults, "allow_host", "allow_origin", "tls", "legacy_sse", "metrics")
-    used = [
-        "--" + name.replace("_", "-")
-        for name in names
-        if name != but and getattr(options, name) not in (defaults.get(name), [], None, False)
-    ]
+    used = [name for name in used_of(options) if name != but]
     if used and but is not None:
-        raise BadTarget(f"{' and '.join(used)}: {options.target} is a Listener, and has its own")
+        raise BadTarget(f"{spelled(used)}: {options.target} is a Listener, and has its own")
     if used:
-        raise BadTarget(
-            f"{' and '.join(used)}: only over HTTP; say where, as in --http 127.0.0.1:8000"
-        )
+        raise BadTarget(f"{spelled(used)}: only over HTTP; say where, as in --http 127.0.0.1:8000")
+
+
+def _loaded_for_http(options: argparse.Namespace) -> Server | Listener:
+    loaded = load_for_http(options.target)
+    if isinstance(loaded.found, Server):
+        check_unused(loaded, options)
+    return loaded.found
 
 
 def _over_stdio(server: Server, options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ import tomllib
 import traceback
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ..held import held_back
 from ..listener import Listener
@@ -26,6 +26,15 @@ class BadTarget(Exception):
 
 class NoModule(BadTarget):
     """There is no module of this name, and no file that is like it."""
+
+
+class Loaded(NamedTuple):
+    """What a target names, the file that it is from, and the options that were given in vain to
+    what would have served while that was loaded."""
+
+    found: Server | Listener
+    file: str | None
+    given: set[str]
 
 
 def load(target: str) -> Server:
@@ -46,8 +55,18 @@ def load_any(target: str) -> Server | Listener:
     Raises:
         BadTarget: there is none.
     """
-    with held_back("stdio", "http"):
-        return _load(target)
+    return load_for_http(target).found
+
+
+def load_for_http(target: str) -> Loaded:
+    """The same, with what its file says of serving.
+
+    Raises:
+        BadTarget: there is none.
+    """
+    with held_back("stdio", "http") as given:
+        found, module = _load(target)
+    return Loaded(found, module.__file__, given)
 
 
 def load_for_stdio(target: str) -> Server | Listener:
@@ -57,10 +76,10 @@ def load_for_stdio(target: str) -> Server | Listener:
         BadTarget: there is none.
     """
     with held_back("http"):
-        return _load(target)
+        return _load(target)[0]
 
 
-def _load(target: str) -> Server | Listener:
+def _load(target: str) -> tuple[Server | Listener, ModuleType]:
     if "://" in target:
         raise BadTarget(
             f"{target!r} is a URL; a target must be a file or a module, as in server.py or "
@@ -71,13 +90,13 @@ def _load(target: str) -> Server | Listener:
     return _found(target)
 
 
-def _found(target: str) -> Server | Listener:
+def _found(target: str) -> tuple[Server | Listener, ModuleType]:
     where, name = parts_of(target)
     module = _from_file(Path(where)) if where.endswith(".py") else _from_name(where)
-    return _named(module, name, where) if name else _only(module, where)
+    return (_named(module, name, where) if name else _only(module, where)), module
 
 
-def _of_project(folder: Path) -> Server | Listener:
+def _of_project(folder: Path) -> tuple[Server | Listener, ModuleType]:
     """What `[tool.toolhaft] server = "module:name"` in the `pyproject.toml` of a folder names."""
     settings = folder / "pyproject.toml"
     if not settings.is_file():
