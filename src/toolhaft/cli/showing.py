@@ -22,13 +22,14 @@ def show(text: str, end: str = "\n") -> None:
 
 
 def complain(text: str, end: str = "\n") -> None:
-    """Print on stderr, at once."""
+    """Print on stderr, at once; if there is one."""
     print(block(text), end=end, file=sys.stderr, flush=True)
 
 
 def failed(status: int, message: str) -> int:
     """Say why a command fails; the result is its status."""
-    sys.stdout.flush()
+    if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stdout.flush()
     complain(f"toolhaft: {message}")
     return status
 
