@@ -2,15 +2,16 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.cli.commands import toolhaft, write_server
 from tests.http_process.web import Site, by_command, calls, write
 
+from toolhaft.cli import metrics
 from toolhaft.cli.metrics import NoMetrics, read, text_of
 from toolhaft.exposition import exposition
 from toolhaft.metrics import Measured, Metrics
@@ -186,7 +187,8 @@ def test_the_command_logs_what_goes_over_http(tmp_path: Path) -> None:
 
 def test_an_address_is_asked_where_there_are_no_users(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows has no `os.getuid`, and no attached processes."""
-    monkeypatch.setattr(sys, "platform", "win32")
+    # For our module only: the standard library would look for the certificates of Windows.
+    monkeypatch.setattr(metrics, "sys", SimpleNamespace(platform="win32"))
     monkeypatch.delattr(os, "getuid")
 
     with pytest.raises(NoMetrics, match=r"^nothing listens at http://127\.0\.0\.1:9/metrics"):
