@@ -9,7 +9,7 @@ from .protocol.framing import Framer, FramingName
 from .protocol.handshake import Session
 from .protocol.limits import Limits
 from .protocol.peer import Peer
-from .protocol.ports import Traffic
+from .protocol.ports import LifespanState, Traffic
 from .protocol.stateless import Stateless
 from .runtime import descriptors
 from .runtime.greeting import Greeter, greet
@@ -38,6 +38,8 @@ class Beginner(Greeter, Protocol):
     def dispatch(self) -> Dispatch: ...
     @property
     def traffic(self) -> Traffic | None: ...
+    @property
+    def lifespan(self) -> LifespanState | None: ...
 
 
 def begin(service: Beginner, framing: FramingName) -> Begun:
@@ -45,8 +47,10 @@ def begin(service: Beginner, framing: FramingName) -> Begun:
     wires = descriptors.take()
     begun = Begun(Framer(service.limits.message_bytes, framing), Session(), Signals())
     begun.signals.catch()
-    # Middleware may wait, and is around greetings, too; a log has each message.
-    if not service.dispatch.has_middleware and service.traffic is None:
+    # Middleware may wait, and is around greetings, too; a log has each message; and a server whose
+    # lifespan fails says nothing to its client.
+    is_ready = service.lifespan is None or service.lifespan.entered
+    if is_ready and not service.dispatch.has_middleware and service.traffic is None:
         peer = Peer(service.info, session=begun.session, stateless=service.stateless)
         begun.left = greet(service, peer, begun.framer, input_=wires.input, output=wires.output)
     return begun

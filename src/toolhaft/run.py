@@ -21,6 +21,7 @@ from .protocol.ports import Reader, Writer
 from .runtime import descriptors
 from .runtime.ears import Ears, Loop
 from .runtime.endurance import run_to_the_end
+from .runtime.entry import Entry
 from .runtime.outlet import Sink
 from .runtime.pump import Outside
 from .runtime.service import Service, connected, log_summary
@@ -31,6 +32,8 @@ from .runtime.watch import Watch
 
 _CHUNK = 65536
 _A_MOMENT = 0.05
+# As over HTTP, where it is the one of uvicorn.
+_LIFESPAN_FAILED = 3
 
 
 async def serve_streams(service: Service, reader: Reader, writer: Writer) -> None:
@@ -222,6 +225,9 @@ def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
     Args:
         begun: what was said before.
         last: nothing follows in this process, so the watch may end it at the deadline.
+
+    Raises:
+        SystemExit: the lifespan could not be entered.
     """
     wires = descriptors.take()
     log_to_stderr()
@@ -243,6 +249,14 @@ def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
         log_summary(service)
         drain.flush()
         loop.close()
+    error = main.result() if main.done() and not main.cancelled() else None
+    if error is not None:
+        drain.put(
+            f"toolhaft: {service.name} does not serve, since its lifespan failed: "
+            f"{type(error).__name__}: {error}\n"
+        )
+        drain.flush()
+        raise SystemExit(_LIFESPAN_FAILED)
 
 
 async def _serve_stdio(
@@ -251,7 +265,8 @@ async def _serve_stdio(
     begun: Begun,
     ears: Ears,
     watches: list[Watch],
-) -> None:
+) -> Exception | None:
+    """Serve to the end. The result is what the lifespan raised, if it could not be entered."""
     loop = asyncio.get_running_loop()
     framer = begun.framer
     output = Output(wires.output, framer, service.limits.waiting_bytes)
@@ -269,6 +284,7 @@ async def _serve_stdio(
             output,
             session=begun.session,
         ) as connection:
+            entry = Entry(service.lifespan, failed=over.set)
             seconds = service.limits.shutdown_seconds
             input_ = Input(
                 wires.input, framer, output, connection, ended=over.set, patience=seconds
@@ -277,18 +293,24 @@ async def _serve_stdio(
             watches.append(watch)
             watch.start()
             begun.signals.stop_with(stop)
-            input_.start(ears)
-            if framer.frames:
+            if not entry.is_over:
+                input_.start_if_held_up(ears)
+                await entry.wait(over)
+            if not over.is_set():
+                input_.start(ears)
+            if framer.frames and not over.is_set():
                 # At once, as what is read by the loop: a lifespan that blocks holds up nobody.
                 with Outside(loop, cast("asyncio.Task[None]", asyncio.current_task())):
                     input_.serve()
             await over.wait()
+            entry.stop()
             watch.expect_end()
             output.end()
         # Whoever still reads gets everything that was answered.
         while not output.empty and watch.seconds_left() > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(output.emptied(), _A_MOMENT)
+    return entry.error
 
 
 @contextlib.contextmanager

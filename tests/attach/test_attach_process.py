@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.attach.conftest import Bridged, Dial, Reach, Start
 from tests.attach.living import STAY
-from tests.runtime.process import text_of
+from tests.runtime.process import HANDSHAKE, text_of
 
 from toolhaft import Attachment, Limits, McpError, Server
 from toolhaft.runtime import attaching
@@ -678,3 +678,25 @@ def test_sockets_are_not_given_to_children(server: Server) -> None:
         wire.connect(attached.socket)
 
         assert held() == before
+
+
+def test_clients_are_refused_where_the_lifespan_has_failed(program: Start, bridge: Start) -> None:
+    living = program(
+        """
+        @contextlib.asynccontextmanager
+        async def lifespan(server):
+            raise ConnectionError("no database")
+            yield
+
+        server = Server("notes", lifespan=lifespan)
+        server.attach()
+        stay()
+        """
+    )
+    client = bridge("notes", "--wait=0", opened=False)
+    client.send(*HANDSHAKE)
+
+    assert client.ends() != 0
+    assert [message for message in client.left() if "result" in message] == []
+    assert "its lifespan failed: ConnectionError" in client.stderr
+    assert "no database" in living.stderr

@@ -219,7 +219,7 @@ def test_cancelled_calls_that_wait_for_a_thread_never_run(serve: Serve, tmp_path
 # Before it has begun
 
 
-def test_a_lifespan_that_exits_fails_the_calls_and_not_the_server(serve: Serve) -> None:
+def test_a_lifespan_that_exits_ends_the_server_with_its_own_status(serve: Serve) -> None:
     server = serve(
         """
         @contextlib.asynccontextmanager
@@ -236,15 +236,14 @@ def test_a_lifespan_that_exits_fails_the_calls_and_not_the_server(serve: Serve) 
         @server.tool
         def plain() -> str:
             return "ran"
-        """
+        """,
+        opened=False,
     )
-    server.send(tool_call(1, "coroutine"), tool_call(2, "plain"))
+    server.send(*HANDSHAKE, tool_call(1, "coroutine"), tool_call(2, "plain"))
 
-    for id_ in (1, 2):
-        answer = server.answer(id_)
-        assert "error" in answer or answer["result"]["isError"] is True
-    assert server.ask(3, "ping")["result"] == {}
-    assert server.end(ENDS) == 0
+    assert server.ends(ENDS) == 3
+    assert server.left() == []
+    assert "no configuration" in server.stderr
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-"])

@@ -21,6 +21,7 @@ from ..protocol.ports import Place
 from . import descriptors
 from .ears import Loop
 from .endurance import run_to_the_end, shelter
+from .entry import Entry
 from .guest import converse
 from .handed import Handed
 from .hearing import ManyEars
@@ -219,6 +220,7 @@ class Host:
                 raise Refused(f"it serves {_MOST_CLIENTS} clients already, and no more at once")
             wanted = understood(line)
             if wanted.ask == "serve":
+                await self._check_lifespan()
                 await self._serve_client(wire, handed, wanted, rest)
             elif wanted.ask in self._answers:
                 await tell_bridge(self._loop, wire, self._answers[wanted.ask]())
@@ -227,6 +229,15 @@ class Host:
                 raise Refused(f"it can be asked for {known}, not for {clipped(wanted.ask)!r}")
         except Refused as error:
             await tell_bridge(self._loop, wire, {"error": str(error)})
+
+    async def _check_lifespan(self) -> None:
+        """Refuse clients of a service whose lifespan has failed: none of its calls could run."""
+        entry = Entry(self._service.lifespan, failed=lambda: None)
+        await entry.wait(self._over)
+        entry.stop()
+        if entry.error is not None:
+            kind = type(entry.error).__name__
+            raise Refused(f"its lifespan failed: {kind}; its own log says why")
 
     async def _first_line(self, wire: socket.socket, handed: Handed) -> tuple[bytes | None, bytes]:
         """What a client says first, and what came behind it; None if it has said nothing."""

@@ -264,12 +264,17 @@ class Input:
 
     def start(self, ears: Hearing) -> None:
         """Read from now on."""
-        self._output.relieved = self._resume
-        if stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+        self.start_if_held_up(ears)
+        if self._ears is None:
             self._loop.call_soon(self._read_file)
         else:
-            self._ears = ears
             ears.listen(self.descriptor, self.read, self._hung_up)
+
+    def start_if_held_up(self, ears: Hearing) -> None:
+        """Do not read yet. But if the loop is held up, the watch may."""
+        self._output.relieved = self._resume
+        if not stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            self._ears = ears
 
     @property
     def is_behind(self) -> bool:
