@@ -1,14 +1,19 @@
 """pydantic, if the author uses it."""
 
 import importlib
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, Literal, Optional
 
 import annotated_types
 import pydantic
 import pytest
+from pydantic import BaseModel, TypeAdapter
+from tests.asking import OLD, outcome
 
+from toolhaft import Server
 from toolhaft.schema import models
+from toolhaft.schema.effort import Bounds
 from toolhaft.schema.models import dumped, is_model, or_null, reader_of, schema_of_model
+from toolhaft.testing import Client
 
 
 class Inner(pydantic.BaseModel):
@@ -185,3 +190,110 @@ def test_without_pydantic_its_notes_are_refused(ask: Any) -> None:
 def test_what_pydantic_does_not_know_is_refused() -> None:
     with pytest.raises(TypeError, match="Unrelated"):
         reader_of(Annotated[Unrelated, pydantic.AfterValidator(str)])
+
+
+# Models are read from the text of a call, where nothing has to be looked at before
+
+
+class _Part(BaseModel):
+    name: str
+    count: int = 1
+    tags: list[str] = []
+
+
+class _Order(BaseModel):
+    parts: list[_Part]
+    note: str | None = None
+
+
+class _Priced(BaseModel):
+    price: float
+
+
+async def test_a_model_that_is_read_from_its_text_is_what_pydantic_makes_of_it() -> None:
+    seen: list[_Order] = []
+    server = Server("models", version="1")
+
+    @server.tool
+    def order(order: _Order) -> None:
+        seen.append(order)
+
+    given = {"parts": [{"name": '\u00fc "x"', "count": "3"}, {"name": "b", "tags": ["c"]}]}
+    await outcome(server, "tools/call", name="order", arguments={"order": given})
+
+    assert seen == [_Order.model_validate(given)]
+    assert seen[0].parts[1].model_fields_set == {"name", "tags"}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"order": {"parts": [{"name": 1}]}}, "order.parts[0].name"),
+        ({"order": {}}, "order.parts: missing"),
+        ({"order": 5}, "order: expected an object"),
+        ({}, "order: missing"),
+    ],
+)
+async def test_what_is_wrong_with_a_model_is_told_by_its_place(given: Any, words: str) -> None:
+    server = Server("models", version="1")
+
+    @server.tool
+    def order(order: _Order) -> None:
+        """Never called."""
+
+    result = await outcome(server, "tools/call", name="order", arguments=given)
+
+    assert result["isError"] is True
+    assert words in result["content"][0]["text"]
+
+
+async def test_a_default_stands_in_for_a_model_that_is_not_given() -> None:
+    server = Server("models", version="1")
+    default = _Part(name="default")
+
+    @server.tool
+    def part(part: _Part = default) -> str:
+        return part.name
+
+    result = await outcome(server, "tools/call", name="part", arguments={})
+
+    assert result["content"][0]["text"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("kind", "direct"),
+    [
+        (_Order, True),
+        (_Part, True),
+        (_Priced, False),
+        (dict[str, int], True),
+        (dict[str, Any], False),
+        (list[Any], False),
+        (list[list[int]], True),
+        (dict[str, list[float]], False),
+        (int | float, False),
+        (Literal["a", "b"], True),
+        (_Order | _Part, False),
+    ],
+)
+def test_only_what_has_no_place_for_a_float_or_a_choice_is_read_at_once(
+    kind: Any, direct: bool
+) -> None:
+    bounds = Bounds(TypeAdapter(kind).json_schema())
+
+    assert bounds.are_kept(100) is direct
+    assert bounds.are_kept(20_000) is False
+
+
+async def test_a_number_that_no_float_can_hold_is_refused_in_a_model() -> None:
+    server = Server("models", version="1")
+
+    @server.tool
+    def buy(item: _Priced) -> None:
+        """Never called."""
+
+    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"buy","arguments":%b}}'
+    async with Client(server, OLD) as client:
+        answer = await client.raw(call % b'{"item":{"price":1e999}}')
+
+    assert answer["error"]["code"] == -32700

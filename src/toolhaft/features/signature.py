@@ -32,6 +32,8 @@ from ..schema.kinds import (
     is_plain,
     kind_of,
     objection,
+    reading_models,
+    text_reader_of,
     worded,
     write_hook,
 )
@@ -331,13 +333,17 @@ class Signature:
 
     def _decode_first(self, raw: Raw) -> Any:
         """The decoder is made with the first call: a server may have thousands of tools."""
-        self._decode = decoder_of(self._struct(), strict=self._strict).decode
+        decode = decoder_of(self._struct(), strict=self._strict).decode
+        natives = {name: kind.native for name, kind in self._kinds.items()}
+        self._decode = reading_models(decode, natives)
         return self._decode(raw)
 
     def _struct(self) -> type[Struct]:
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
         for parameter in self.parameters:
             kind = self._kinds[parameter.name].native
+            if text_reader_of(kind) is not None:
+                kind = Raw
             fields.append(
                 (parameter.name, kind)
                 if parameter.required

@@ -182,7 +182,7 @@ class Peer:
         raw: Raw | UnsetType,
         principal: str | None,
         head: Head | None,
-    ) -> Params:
+    ) -> Any:
         """Read the parameters of a request.
 
         Raises:
@@ -192,7 +192,7 @@ class Peer:
             raw = _NO_PARAMS
         decode_params = method.decode
         try:
-            params: Params = decode_params(raw)
+            params = decode_params(raw)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             # The era, the version and the method come before the shape of the parameters.
             self._accept(name, _meta(raw), principal, head, None)

@@ -22,6 +22,7 @@ _SHORT = 16_384
 _MOST_HASHED = 3_000
 _CHOICES = ("anyOf", "oneOf")
 _LISTS = ("anyOf", "oneOf", "allOf")
+_NO_FLOATS = ("string", "integer", "boolean", "null", "object")
 _SINGLE = ("not", "if", "then", "else")
 
 
@@ -37,6 +38,12 @@ class Bounds:
         self._schema = schema
         self._most = _MOST_HASHED if is_hashed else MOST_STEPS
         self._has_choices = offers_choices(schema)
+        self._is_simple = not self._has_choices and not _may_hold_floats(schema)
+
+    def are_kept(self, length: int) -> bool:
+        """Is no value whose text has this length beyond them? And is there no place for a number
+        that no float can hold, which pydantic would read as infinity?"""
+        return length <= _SHORT and self._is_simple
 
     def check(self, value: Any, length: int) -> None:
         """Let a value pass whose text has this length.
@@ -62,6 +69,24 @@ def offers_choices(schema: Any) -> bool:
         if sum(map(_is_deep, forms)) > 1:
             return True
     return any(map(offers_choices, members.values()))
+
+
+def _may_hold_floats(schema: Any) -> bool:
+    """Is there a place for any number, or for anything?"""
+    if not isinstance(schema, dict):
+        return True
+    form = cast(Schema, schema)
+    kind: Any = form.get("type")
+    inside: list[Any] = [*form.get("$defs", {}).values(), *form.get("properties", {}).values()]
+    for name in _LISTS:
+        inside += form.get(name, [])
+    if kind == "array":
+        inside.append(form.get("items", {}))
+    elif kind == "object" and (form.get("additionalProperties") or "properties" not in form):
+        inside.append(form.get("additionalProperties"))
+    elif kind not in _NO_FLOATS and not inside and "$ref" not in form:
+        return True
+    return any(map(_may_hold_floats, inside))
 
 
 def _is_deep(form: Any) -> bool:

@@ -8,7 +8,7 @@ own that tries one member after the other, and models are read by pydantic.
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import (
     Annotated,
     Any,
@@ -71,6 +71,35 @@ class Made(metaclass=_Anything):
 
 def _made(name: str, read: Callable[[Any], Any]) -> type[Made]:
     return cast("type[Made]", _Anything(name, (Made,), {"read": staticmethod(read)}))
+
+
+def text_reader_of(native: Any) -> "Callable[[msgspec.Raw], Any] | None":
+    """What reads a type from the text of a value, if that is quicker: models."""
+    if not (isinstance(native, type) and issubclass(native, Made)):
+        return None
+    return native.read.of_text if isinstance(native.read, models.Reader) else None
+
+
+def reading_models(
+    decode: Callable[[msgspec.Raw], Any], natives: Mapping[str, Any]
+) -> Callable[[msgspec.Raw], Any]:
+    """A decoder of structs that also reads their fields of these types which it has left raw, since
+    they are models: to decode those only to encode them for pydantic takes as long again."""
+    readers = [(name, text_reader_of(native)) for name, native in natives.items()]
+    found = [(name, read) for name, read in readers if read is not None]
+
+    def decode_models(raw: msgspec.Raw) -> Any:
+        made = decode(raw)
+        for name, read in found:
+            given = getattr(made, name)
+            if type(given) is msgspec.Raw:  # and not a default
+                try:
+                    setattr(made, name, read(given))
+                except (TypeError, ValueError) as error:  # as for a hook of the decoder's
+                    raise msgspec.ValidationError(str(error)) from error
+        return made
+
+    return decode_models if found else decode
 
 
 def read_hook(kind: Any, value: Any) -> Any:

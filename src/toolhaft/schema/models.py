@@ -34,27 +34,57 @@ def is_model(kind: Any) -> bool:
     )
 
 
-def reader_of(annotation: Any, *, strict: bool = False) -> Callable[[Any], Any]:
+class Reader:
+    """Makes a value of a type out of JSON.
+
+    Raises:
+        TypeError: pydantic is not installed, or does not know the type either.
+    """
+
+    def __init__(self, annotation: Any, *, strict: bool = False) -> None:
+        self._adapter = _adapter(annotation)
+        self._strict = strict or None
+        self._bounds = cache(partial(_bounds_of, self._adapter))
+
+    def __call__(self, value: Any) -> Any:
+        """Read a value that was decoded before.
+
+        Raises:
+            Refusal: it does not fit.
+        """
+        text = msgspec.json.encode(value)
+        try:
+            self._bounds().check(value, len(text))
+        except TooMuch as error:
+            raise Refusal([("", str(error))]) from None
+        return self._validated(text)
+
+    def of_text(self, raw: msgspec.Raw) -> Any:
+        """Read a value from its text, which is JSON.
+
+        Raises:
+            Refusal: it does not fit.
+            DecodeError: it has a number that no float can hold.
+        """
+        if self._bounds().are_kept(len(raw)):
+            return self._validated(bytes(raw))
+        return self(msgspec.json.decode(raw))
+
+    def _validated(self, text: bytes) -> Any:
+        try:
+            # As text, for only there a date is a string even for those who are strict.
+            return self._adapter.validate_json(text, strict=self._strict)
+        except import_module("pydantic").ValidationError as error:
+            raise Refusal(_problems(error)) from None
+
+
+def reader_of(annotation: Any, *, strict: bool = False) -> Reader:
     """What makes a value of this type out of JSON.
 
     Raises:
         TypeError: pydantic is not installed, or does not know the type either.
     """
-    adapter = _adapter(annotation)
-    bounds = cache(partial(_bounds_of, adapter))
-
-    def read(value: Any) -> Any:
-        try:
-            text = msgspec.json.encode(value)
-            bounds().check(value, len(text))
-            # As text, for only there a date is a string even for those who are strict.
-            return adapter.validate_json(text, strict=strict or None)
-        except TooMuch as error:
-            raise Refusal([("", str(error))]) from None
-        except import_module("pydantic").ValidationError as error:
-            raise Refusal(_problems(error)) from None
-
-    return read
+    return Reader(annotation, strict=strict)
 
 
 def _bounds_of(adapter: Any) -> Any:
