@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.asking import outcome
 
-from toolhaft import Complete, Completion, Server
+from toolhaft import Complete, Completion, Context, Server
 from toolhaft.features.completion import _result
 
 
@@ -80,3 +80,39 @@ def test_at_most_100_values_are_sent_and_the_rest_is_never_hidden(
 def test_what_is_no_completion_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises((TypeError, ValueError), match=words):
         Completion(**given)
+
+
+async def test_a_completer_may_take_a_context() -> None:
+    server = Server("completing", version="1")
+
+    def suggest(typed: str, given: Any, ctx: Context) -> list[str]:
+        return [typed, ctx.meta["example.com/user"], ctx.server.name]
+
+    @server.prompt
+    def prompt(word: Annotated[str, Complete(suggest)]) -> str:
+        return word
+
+    outer = Server("outer", version="1")
+    outer.include(server)
+    for each in (server, outer):
+        result = await outcome(
+            each,
+            "completion/complete",
+            ref={"type": "ref/prompt", "name": "prompt"},
+            argument={"name": "word", "value": "a"},
+            _meta={"example.com/user": "ada"},
+        )
+
+        assert result["completion"]["values"] == ["a", "ada", "completing"]
+
+
+def test_a_third_parameter_that_is_no_context_is_refused_or_left_alone() -> None:
+    def wrong(typed: str, given: Any, limit: int) -> list[str]:
+        return []
+
+    def limited(typed: str, given: Any, limit: int = 3) -> list[str]:
+        return [typed] * limit
+
+    with pytest.raises(TypeError, match=r"or \(value, given, ctx\), not"):
+        Complete(wrong)
+    assert Complete(limited).call("a", {}, None)() == ["a", "a", "a"]

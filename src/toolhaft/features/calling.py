@@ -44,7 +44,7 @@ def unchanged(error: BaseException) -> NoReturn:
 class Callee:
     """A function that is ready to be called."""
 
-    __slots__ = ("_context", "gate", "inline", "is_simple", "place", "plan", "signature", "timeout")
+    __slots__ = ("context", "gate", "inline", "is_simple", "place", "plan", "signature", "timeout")
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Callee:
         # Where it has to run, through whichever transport it is called.
         self.place = place
         self.plan = plan_of(signature)
-        self._context = context
+        self.context = context
         # Can it be called as it is, once it has its arguments?
         self.is_simple = (
             not self.plan.supplies
@@ -87,7 +87,7 @@ class Callee:
         Raises:
             InvalidParams: a header that is needed was not sent.
         """
-        signature, make = self.signature, self._context
+        signature, make = self.signature, self.context
         context = make(exchange)
         # One context for all who ask for it: progress must not go backwards.
         for name in signature.contexts:

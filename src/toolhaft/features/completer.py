@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from .signs import Current, is_context
+
 
 class Completion(Struct, frozen=True):
     """Suggestions of which there are more than these: what a completer may return instead of a
@@ -45,10 +47,10 @@ class Complete:
     """Suggests values for a parameter: `Annotated[str, Complete(fn)]`.
 
     The function gets what was typed so far and, if it takes a second argument, a mapping of the
-    arguments that are given already. It returns a list of str, or a `Completion` that says how
-    many more there are. It may be a coroutine function."""
+    arguments that are given already; a third one named `ctx` is a `Context`. It returns a list of
+    str, or a `Completion` that says how many more there are. It may be a coroutine function."""
 
-    __slots__ = ("_wants_given", "function", "is_async")
+    __slots__ = ("_wants_given", "function", "is_async", "wants_context")
 
     def __init__(self, function: Completes) -> None:
         if not callable(function):
@@ -58,12 +60,13 @@ class Complete:
             )
         self.function: Callable[..., Any] = function
         self.is_async = inspect.iscoroutinefunction(function)
+        self.wants_context = _takes_context(function)
         self._wants_given = _takes(function, "value", "given")
-        if not self._wants_given and not _takes(function, "value"):
+        if not (self.wants_context or self._wants_given or _takes(function, "value")):
             name = getattr(function, "__name__", type(function).__name__)
             raise TypeError(
                 f"Complete: {name} must take (value), or (value, given) with the arguments that "
-                f"are given already, not {inspect.signature(function)}"
+                f"are given already, or (value, given, ctx), not {inspect.signature(function)}"
             )
 
     @classmethod
@@ -71,13 +74,26 @@ class Complete:
         """Suggests those of some known values that begin with what was typed."""
         return cls(partial(_beginning, [spelled(value) for value in values]))
 
-    def call(self, value: str, given: Mapping[str, str]) -> Callable[[], Any]:
-        """The author's function, ready to be called."""
+    def call(
+        self, value: str, given: Mapping[str, str], context: Current | None
+    ) -> Callable[[], Any]:
+        """The author's function, ready to be called; with a context if it wants one."""
+        if self.wants_context:
+            return partial(self.function, value, given, context)
         return (
             partial(self.function, value, given)
             if self._wants_given
             else partial(self.function, value)
         )
+
+
+def _takes_context(function: Callable[..., Any]) -> bool:
+    if not _takes(function, "value", "given", "ctx"):
+        return False
+    parameters = list(inspect.signature(function).parameters.values())
+    return len(parameters) > 2 and (
+        parameters[2].name in ("ctx", "context") or is_context(parameters[2].annotation)
+    )
 
 
 def _takes(function: Callable[..., Any], *given: str) -> bool:

@@ -82,7 +82,8 @@ def _suggested(exchange: Exchange, found: Prompt | Resource) -> Outcome:
         return CompleteResult(completion=WireCompletion(values=[]))
     context = params.context
     given = {} if context is UNSET or context is None else context.arguments
-    work = completer.call(params.argument.value, given)
+    ctx = found.callee.context(exchange) if completer.wants_context else None
+    work = completer.call(params.argument.value, given, ctx)
     if completer.is_async and exchange.place is not None:
         work = partial(exchange.place.run, work)
     return called(work, _result, is_async=completer.is_async)
