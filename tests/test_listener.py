@@ -144,3 +144,48 @@ async def test_what_waits_for_it_to_serve_learns_that_it_never_will() -> None:
 
     with pytest.raises(RuntimeError, match="ended before it served"):
         await asyncio.wait_for(waiting, 5)
+
+
+# What servers say of themselves
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+async def test_what_a_server_was_not_told_is_told_by_its_listener(revision: str) -> None:
+    told = Server("told", version="1.0.0", title="Mine")
+    untold = Server("untold")
+    info: Any = {"version": "7.0.0", "title": "Ours", "website_url": "https://example.org"}
+    listener = Listener(0, {"/told": told}, info=info)
+    listener.mount("/untold", untold)
+    said = []
+    for path in ("/told", "/untold"):
+        async with Client.asgi(listener.app, path=path, revision=revision) as client:
+            said.append(client.server_info)
+
+    assert [(each.name, each.version, each.title) for each in (told.info, untold.info)] == [
+        ("told", "1.0.0", "Mine"),
+        ("untold", "7.0.0", "Ours"),
+    ]
+    assert [each.version for each in said] == ["1.0.0", "7.0.0"]
+    assert told.website_url == untold.website_url == "https://example.org"
+
+
+def test_the_first_listener_that_says_something_of_a_server_counts() -> None:
+    server = Server("s")
+    for version in ("1.0.0", "2.0.0"):
+        Listener(0, {"/mcp": server}, info={"version": version})
+
+    assert server.info.version == "1.0.0"
+
+
+@pytest.mark.parametrize(
+    ("info", "words"),
+    [
+        ("1.0.0", "info takes a dict"),
+        ({"name": "s"}, "each server has a name of its own"),
+        ({"versoin": "1"}, "did you mean 'version'"),
+        ({"version": 1}, "info: version must be a str"),
+    ],
+)
+def test_info_that_is_none_is_refused(info: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        Listener(0, info=info)

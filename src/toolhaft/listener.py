@@ -8,7 +8,16 @@ from typing import Unpack
 
 from .addresses import address
 from .held import is_held_back
-from .options import ASGI, HttpOptions, RunnerName, Terms, check_no_loop, terms_of
+from .options import (
+    ASGI,
+    HttpOptions,
+    RunnerName,
+    ServerInfo,
+    Terms,
+    check_info,
+    check_no_loop,
+    terms_of,
+)
 from .protocol.handshake import SessionMode
 from .protocol.ports import Guard
 from .server import Server
@@ -33,6 +42,8 @@ class Listener:
         runner: what speaks HTTP; each is an extra of its own.
         metrics: offer the metrics of all services at `/metrics`, as Prometheus reads them; of each
             service to whom it lets in.
+        info: what servers say of themselves that were not told: `version`, `title`, `description`,
+            `website_url` and `icons`, as in `Server`. A server that is mounted keeps it.
     """
 
     def __init__(
@@ -48,6 +59,7 @@ class Listener:
         tls: tuple[str, str] | tuple[str, str, str] | None = None,
         runner: RunnerName = "uvicorn",
         metrics: bool = False,
+        info: ServerInfo | None = None,
     ) -> None:
         if services is not None and not isinstance(services, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError('services are given by path, as in Listener(8000, {"/mcp": server})')
@@ -55,6 +67,9 @@ class Listener:
             raise TypeError("tls takes the files of a certificate and of its key: tls=(a, b)")
         if runner not in ("uvicorn", "granian"):
             raise ValueError(f"runner={runner!r}: expected 'uvicorn' or 'granian'")
+        if info is not None:
+            check_info(info)
+        self._info: ServerInfo = info or {}
         from .serving import Serving  # noqa: PLC0415
 
         self._serving = Serving(address(str(bind)), runner=runner, tls=tls, metrics=metrics)
@@ -78,6 +93,7 @@ class Listener:
         if not isinstance(service, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{path}: a service is a Server, not {service!r}")
         self._serving.mount(path, service, terms_of("mount()", options, self._terms))
+        service.adopt(self._info)
 
     def unmount(self, path: str) -> Awaitable[None]:
         """Serve no more at a path, from now on. Its calls get a moment to finish: await the result

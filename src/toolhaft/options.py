@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict, cast
 from msgspec import Struct, structs
 
 from .features.arguments import Arg
+from .features.authoring import check_described
 from .features.resources import Cache
 from .features.tools import ErrorSetting
 from .protocol.framing import FramingName
@@ -107,12 +108,23 @@ class HttpOptions(TypedDict, total=False):
     legacy_sse: bool
 
 
+class ServerInfo(TypedDict, total=False):
+    """What servers of a listener say of themselves, if they were not told; as in `Server`."""
+
+    version: str
+    title: str
+    description: str
+    website_url: str
+    icons: Sequence[Icon]
+
+
 class ListenerOptions(HttpOptions, total=False):
     """The keywords of `server.run(http=…)`."""
 
     tls: tuple[str, str] | tuple[str, str, str] | None
     runner: RunnerName
     metrics: bool
+    info: ServerInfo | None
 
 
 # Not at all; to the log; to a file; or to somebody who knows what to do with it.
@@ -186,6 +198,22 @@ def terms_of(what: str, options: HttpOptions, otherwise: Terms) -> Terms:
         if name not in known:
             raise TypeError(_unknown(what, name, known))
     return structs.replace(otherwise, **options)
+
+
+def check_info(info: Any) -> None:
+    """Can servers say this of themselves?
+
+    Raises:
+        TypeError: they cannot; the message says what is wrong.
+    """
+    if not isinstance(info, Mapping):
+        raise TypeError(f'info takes a dict, as in info={{"version": "1.0.0"}}, not {info!r}')
+    for name in cast(Mapping[str, object], info):
+        if name == "name":
+            raise TypeError("info: each server has a name of its own; leave it out here")
+        if name not in ServerInfo.__annotations__:
+            raise TypeError(_unknown("info", name, ServerInfo.__annotations__))
+    check_described("info", **cast(Mapping[str, Any], info))
 
 
 def check_keywords(what: str, unknown: Mapping[str, object], function: Any) -> None:

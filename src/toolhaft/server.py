@@ -30,6 +30,7 @@ from .options import (
     ASGI,
     HttpOptions,
     ListenerOptions,
+    ServerInfo,
     Terms,
     TrafficSetting,
     check_keywords,
@@ -134,6 +135,7 @@ class Server(Registering):
             website_url=_given(website_url),
             icons=list(icons) if icons else UNSET,
         )
+        self._has_version = version is not None
         self.stateless = stateless(self.info, secret, self.limits.answer_seconds)
         self._show_errors = errors == "show"
         self._own = own = None if lifespan is None else _lifespan(partial(lifespan, self))
@@ -213,6 +215,14 @@ class Server(Registering):
         check_described("Server", **{field: value})
         setattr(self.info, field, _given(value))
         self.stateless.sign()
+
+    def adopt(self, info: ServerInfo) -> None:
+        """Say this of itself, as far as it was not told what to say."""
+        for field, value in info.items():
+            is_said = self._has_version if field == "version" else getattr(self.info, field)
+            if not is_said:
+                self._tell(field, value)
+        self._has_version = self._has_version or "version" in info
 
     # Parts
 
