@@ -310,7 +310,10 @@ def test_windows_is_told_that_it_has_to_wait(
         (b"[" * 60000 + b"\n", "connect with toolhaft attach"),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', "connect with toolhaft attach"),
         (b'{"toolhaft":2,"ask":"serve"}\n', "version 1 with bridges, and this one 2"),
-        (b'{"toolhaft":1,"ask":"money"}\n', "asked for serve, info, metrics, not for 'money'"),
+        (
+            b'{"toolhaft":1,"ask":"money"}\n',
+            "asked for serve, info, metrics, reset-metrics, not for 'money'",
+        ),
         (b'{"toolhaft":1,"ask":"serve","init":"nowhere:f"}\n', "No module named 'nowhere'"),
         (b'{"toolhaft":1,"ask":"serve","init":"os:nothing"}\n', "AttributeError"),
         (b'{"toolhaft":1,"ask":"serve","stop":"os:sep"}\n', "is no function"),

@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Callable
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -238,4 +238,11 @@ def _serves_anew(lane: Lane) -> int:
 
 
 TestPool = Pool.TestCase
-TestPool.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+# What fails is shown as it was found: to look for something shorter means to wait for what does not
+# come, each time.
+TestPool.settings = settings(
+    max_examples=20,
+    stateful_step_count=30,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+)
