@@ -143,7 +143,7 @@ class Registry(Generic[T]):
 
     def share(self, name: str, item: T, is_same: Callable[[T], bool]) -> int:
         """Put it at the end, or take a share in what is there already, and tell the tenure. It
-        stays until all who share it have removed it.
+        stays until every share was removed.
 
         Args:
             is_same: is this what is to be shared?
@@ -301,7 +301,7 @@ class Registry(Generic[T]):
         self._changed()
 
     def remove(self, name: str, tenure: int | None = None) -> None:
-        """Take it away, or the share of one who shares it.
+        """Take it away, or one share of it if it is shared.
 
         Raises:
             KeyError: there is none of this name, or, with a tenure, not any more.

@@ -19,7 +19,7 @@ class Slot(Struct, Generic[T], frozen=True):
     # By whom it is hidden: by somebody here, by the included server that has it, or by both.
     is_disabled: bool = False
     is_withheld: bool = False
-    # The tenures of all who have registered it, if they share it.
+    # The tenure of each registration, if it is shared.
     sharers: frozenset[int] = frozenset()
 
     def is_held_by(self, tenure: int) -> bool:
@@ -27,7 +27,7 @@ class Slot(Struct, Generic[T], frozen=True):
         return tenure == self.tenure or tenure in self.sharers
 
     def without(self, tenure: int) -> "Slot[T] | None":
-        """The same, for those who still share it; None if nobody does."""
+        """The same without this share of it; None if that was the last one."""
         left = self.sharers - {tenure}
         return structs.replace(self, tenure=min(left), sharers=left) if left else None
 
