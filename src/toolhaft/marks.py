@@ -118,8 +118,8 @@ def discovered(provider: object, known: Container[str]) -> Iterator[Marked]:
     """The methods of an object that are tools although nothing marks them: public ones with a
     docstring that its class defines itself; of a module, its own functions.
 
-    What is inherited may be from a library, whose methods were never meant to be offered. Class methods and
-    static methods mostly make objects; these can be marked.
+    What is inherited may be from a library, whose methods were never meant to be offered. Class
+    methods and static methods mostly make objects; these can be marked.
 
     Args:
         known: names that are something else.
