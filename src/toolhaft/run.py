@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextvars import copy_context
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -34,6 +35,7 @@ _CHUNK = 65536
 _A_MOMENT = 0.05
 # As over HTTP, where it is the one of uvicorn.
 _LIFESPAN_FAILED = 3
+_STDOUT_CLOSED = 1
 
 
 async def serve_streams(service: Service, reader: Reader, writer: Writer) -> None:
@@ -227,7 +229,7 @@ def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
         last: nothing follows in this process, so the watch may end it at the deadline.
 
     Raises:
-        SystemExit: the lifespan could not be entered.
+        SystemExit: the lifespan could not be entered, or stdout was closed while stdin was not.
     """
     wires = descriptors.take()
     log_to_stderr()
@@ -249,14 +251,12 @@ def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
         log_summary(service)
         drain.flush()
         loop.close()
-    error = main.result() if main.done() and not main.cancelled() else None
-    if error is not None:
-        drain.put(
-            f"toolhaft: {service.name} does not serve, since its lifespan failed: "
-            f"{type(error).__name__}: {error}\n"
-        )
+    failure = main.result() if main.done() and not main.cancelled() else None
+    if failure is not None:
+        status, words = failure
+        drain.put(f"toolhaft: {service.name} {words}\n")
         drain.flush()
-        raise SystemExit(_LIFESPAN_FAILED)
+        raise SystemExit(status)
 
 
 async def _serve_stdio(
@@ -265,13 +265,15 @@ async def _serve_stdio(
     begun: Begun,
     ears: Ears,
     watches: list[Watch],
-) -> Exception | None:
-    """Serve to the end. The result is what the lifespan raised, if it could not be entered."""
+) -> tuple[int, str] | None:
+    """Serve to the end. If that is not the client's doing, the result is a status and the words
+    for it."""
     loop = asyncio.get_running_loop()
     framer = begun.framer
     output = Output(wires.output, framer, service.limits.waiting_bytes)
     output.go_on(begun.left)
     over = asyncio.Event()
+    closed: list[bool] = []
 
     def stop() -> None:
         for watch in watches:
@@ -292,6 +294,14 @@ async def _serve_stdio(
             watch = Watch(connection, input_, output, stop=stop, seconds_to_end=seconds)
             watches.append(watch)
             watch.start()
+
+            def look_at_input() -> None:
+                if not input_.at_end and not over.is_set():
+                    closed.append(True)
+                    stop()
+
+            # A client that leaves closes both; then this is no failure.
+            output.broken = partial(_later, loop, look_at_input)
             begun.signals.stop_with(stop)
             if not entry.is_over:
                 input_.start_if_held_up(ears)
@@ -310,7 +320,20 @@ async def _serve_stdio(
         while not output.empty and watch.seconds_left() > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(output.emptied(), _A_MOMENT)
-    return entry.error
+    return _failure(entry.error, closed)
+
+
+def _later(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
+    loop.call_later(_A_MOMENT, work)
+
+
+def _failure(error: Exception | None, closed: list[bool]) -> tuple[int, str] | None:
+    if error is not None:
+        words = f"does not serve, since its lifespan failed: {type(error).__name__}: {error}"
+        return _LIFESPAN_FAILED, words
+    if closed:
+        return _STDOUT_CLOSED, "ends: stdout is closed, so that no answer can be sent"
+    return None
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -418,3 +419,37 @@ async def test_a_connection_that_is_reset_during_a_call_ends_the_service_quietly
     sent = b"".join(map(line, (*HANDSHAKE, tool_call(1, "wait"))))
 
     assert await serve_until_reset(server, sent, begun) is None
+
+
+@pytest.mark.parametrize("how", ["run", "python"])
+def test_a_stdout_that_is_closed_ends_the_server(tmp_path: Path, how: str) -> None:
+    source = """
+        @server.tool
+        async def long() -> str:
+            return "x" * 200_000
+
+        if __name__ == "__main__":
+            server.run()
+    """
+    path = write_server(tmp_path, source)
+    command = command_for(path) if how == "run" else [sys.executable, str(path)]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(line(HANDSHAKE[0]))
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdout.close()
+        process.stdin.write(line(HANDSHAKE[1]) + line(tool_call(1, "long")))
+        process.stdin.flush()
+        try:
+            status = process.wait(PATIENCE)
+        finally:
+            process.kill()
+        said = process.stderr.read().decode()
+
+    assert status == 1
+    assert said == "toolhaft: tested ends: stdout is closed, so that no answer can be sent\n"

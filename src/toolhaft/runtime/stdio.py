@@ -1,6 +1,7 @@
 """MCP over a pair of descriptors: reads in one place, writes in one place, waits for neither."""
 
 import asyncio
+import contextlib
 import os
 import select
 import stat
@@ -49,6 +50,8 @@ class Output:
         self._ending = False
         # Called on the loop when there is room again.
         self.relieved: Callable[[], None] | None = None
+        # Called on the loop, once, when it is closed at the other end.
+        self.broken: Callable[[], None] | None = None
         # How much the client has taken so far.
         self.taken = 0
         never_block(descriptor)
@@ -173,9 +176,9 @@ class Output:
             sent = os.write(self._descriptor, data)
         except BlockingIOError:
             sent = 0
-        except OSError:
-            # Nobody reads any more. The end of input, which follows, is the end of us.
+        except OSError:  # it is closed, and takes nothing more
             self.left = None
+            self._break()
             return
         self.taken += sent
         if sent != len(data):
@@ -192,10 +195,17 @@ class Output:
         except BlockingIOError:
             sent = 0
         except OSError:  # as above
+            self._break()
             return
         self.taken += sent
         if sent < size:
             self._keep(memoryview(b"".join(pieces))[sent:])
+
+    def _break(self) -> None:
+        broken, self.broken = self.broken, None
+        if broken is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(broken, context=self._context)
 
     def _keep(self, left: memoryview) -> None:
         self.left = left
