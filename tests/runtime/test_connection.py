@@ -71,6 +71,7 @@ class Client:
         }
         self.request("init", "initialize", params)
         assert (await self.next())["id"] == "init"
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return self
 
     async def end(self) -> None:
@@ -402,6 +403,28 @@ async def test_several_changes_in_one_go_are_told_once(stage: Stage, client: Cli
         "params": {},
     } or notice == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
     assert client.rest() == []
+
+
+async def test_a_change_is_told_once_the_client_has_said_that_it_is_initialized(
+    stage: Stage,
+) -> None:
+    client = Client(stage.server)
+    params = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    client.request("init", "initialize", params)
+    await client.next()
+    stage.server.add_tool(stage.add, name="another")
+    await _ping(client, "sync")
+    before = client.rest()
+
+    client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    assert before == []
+    assert (await client.next())["method"] == "notifications/tools/list_changed"
+    await client.end()
 
 
 async def test_a_change_may_come_from_another_thread(stage: Stage) -> None:

@@ -604,12 +604,24 @@ async def test_a_server_answers_to_every_request_that_is_made(
         made.completion_complete("notes://{name}", "name"),
         made.subscriptions_listen(tools=True) if revision in ERAS[:1] else made.ping(),
         made.server_discover() if revision in ERAS[:1] else made.logging_set_level("info"),
-        made.prompts_list() if revision in ERAS[:1] else made.resources_subscribe("notes://all"),
-        made.prompts_list() if revision in ERAS[:1] else made.resources_unsubscribe("notes://all"),
     ):
         answer = await server.handle(message)
         assert answer is not None
         assert "result" in answer, (message, answer)
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2024-11-05"])
+async def test_a_server_that_answers_one_message_keeps_no_subscriptions(
+    server: Server, revision: str
+) -> None:
+    made = requests.of(revision)
+    begun = await server.handle(made.initialize(revision))
+    messages = made.resources_subscribe("notes://all"), made.resources_unsubscribe("notes://all")
+    answers = [await server.handle(message) for message in messages]
+
+    assert begun is not None
+    assert begun["result"]["capabilities"]["resources"] == {}
+    assert [answer and answer["error"]["code"] for answer in answers] == [-32601, -32601]
 
 
 # For plain functions

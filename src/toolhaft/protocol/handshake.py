@@ -51,6 +51,10 @@ _NO_SESSION = (
     "comes with its answer. If none comes, this server keeps no sessions; whoever runs it has to "
     "do so with one worker, or with sessions that are kept"
 )
+_NOT_INITIALIZED = (
+    "this needs to ask something, and the client cannot be asked before it has sent "
+    "`notifications/initialized`; send that after the answer to `initialize`, and call again"
+)
 _ONE_MESSAGE = _CANNOT_ASK + "which takes one message: use `run` or `serve`"
 
 
@@ -85,7 +89,10 @@ def _remembered() -> "msgspec.msgpack.Decoder[Remembered]":
 class Session:
     """One client of this era, as plain data."""
 
-    __slots__ = ("asked", "caller", "changed", "data", "id", "interests", "reachable", "state")
+    __slots__ = (
+        "asked", "caller", "changed", "data", "id", "interests", "is_initialized", "reachable",
+        "state",
+    )  # fmt: skip
 
     # What a call has to remember does not leave the process.
     hides = True
@@ -97,6 +104,8 @@ class Session:
         # Before the handshake a client may only ping, so its revision does not matter yet.
         self.caller = Caller(NEWEST_HANDSHAKE, {}, None, log_level=None)
         self.interests = Interests()
+        # Has the client said `notifications/initialized`?
+        self.is_initialized = False
         # Is there a way to send the client a request, and for its answer to come back?
         self.reachable = True
         # How many requests of ours there were, so that no two have the same id.
@@ -125,6 +134,13 @@ class Session:
         session.data = None
         session.reachable = False
         return session
+
+    @property
+    def is_ready(self) -> bool:
+        """May the client be sent requests and news? "The server SHOULD NOT send requests other than
+        pings and logging before receiving the initialized notification." One that names its session
+        has the answer to `initialize`; its notification may have gone to another process."""
+        return self.is_initialized or self.id is not None
 
     def remember(self) -> bytes:
         """Write down what there is to know."""
@@ -196,6 +212,8 @@ class Session:
             return Waiting({}, [])
         if not self.reachable:
             raise ToolError(_NO_SESSION if self.data is None else _ONE_MESSAGE)
+        if not self.is_ready:
+            raise ToolError(_NOT_INITIALIZED)
         caller = call.caller
         if missing := lacking(caller.capabilities, caller.revision, questions.values()):
             raise ToolError(

@@ -55,6 +55,7 @@ _NO_META = RequestMeta()
 _LARGEST_BATCH = 1000
 # Of a larger one so many requests are told by their ids that it is refused.
 _MOST_REFUSED = 10 * _LARGEST_BATCH
+_INITIALIZED = "notifications/initialized"
 _NO_PARAMS = Raw(b"{}")
 _BEFORE_THE_HANDSHAKE = ("initialize", "ping")
 # How msgspec says that something is not there, and what it calls kinds of values.
@@ -116,6 +117,8 @@ class Peer:
         if type(decoded) is Message:
             id_, method = decoded.id, decoded.method
             if id_ is UNSET or method is UNSET:
+                if method == _INITIALIZED and self.session.state is not NEW:
+                    self.session.is_initialized = True
                 return _other(decoded)
             try:
                 return self._call(id_, method, decoded.params, principal, head)

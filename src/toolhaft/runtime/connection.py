@@ -6,6 +6,7 @@ thread of the watch (`watch.py`).
 
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 
 from msgspec import UnsetType
@@ -99,6 +100,8 @@ class Connection:
         self._send_pieces = outlet.send_pieces
         self.throttle = outlet.throttle
         self.drained = outlet.drained
+        # What changed and was not told yet.
+        self._news: set[Change] = set()
         # Told of each message that came to its end without an answer. From any thread.
         self.unanswered: Callable[[], object] | None = None
 
@@ -123,9 +126,19 @@ class Connection:
         """Something changed that a session may follow. From any thread."""
         session = self.peer.session
         if session.state != NEW and session.interests.match(change):
-            method, params = change.notification()
-            frame = notice(method, params, session.caller.revision)
-            self.driver.soon((self, change), partial(self.send, frame))
+            # Kept before it is looked whether it may be sent: the client may say so meanwhile.
+            self._news.add(change)
+            self._tell_news()
+
+    def _tell_news(self) -> None:
+        """Send what changed, once the client is ready to hear of it. From any thread."""
+        session = self.peer.session
+        while session.is_ready and self._news:
+            with suppress(KeyError):  # another thread was quicker
+                change = self._news.pop()
+                method, params = change.notification()
+                frame = notice(method, params, session.caller.revision)
+                self.driver.soon((self, change), partial(self.send, frame))
 
     def _broken(self, frame: Frame, error: Exception) -> Reply:
         """A bug of ours must not end the service: it is told, and the client gets an answer."""
@@ -156,6 +169,7 @@ class Connection:
                 for part in event.events:
                     self._on(part, array)
             case _:  # a notification
+                self._tell_news()
                 line.answer(None, None)
 
     # What goes out: `send`, `throttle` and `drained` are the transport's
