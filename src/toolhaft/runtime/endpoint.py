@@ -163,16 +163,17 @@ class Endpoint:
         shelter(task)
         patience = self._patience
         response = Response(send, patience, task)
-        patience.begin(task)
         try:
             try:
                 if begun is not None:
+                    patience.begin(task)
                     await self._posting.see_through(begun, response, receive)
                     return
                 head = self._regulars.meet(scope["headers"])
                 if head.welcome and self._is_plain and scope["method"] == "POST":
                     await self._posting.serve(head, None, response, receive)
                 else:
+                    patience.begin(task)
                     await self._serve(scope, head, response, receive)
             finally:
                 patience.end(task)

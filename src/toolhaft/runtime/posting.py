@@ -29,7 +29,7 @@ from .connection import Array, counted
 from .driver import Driver
 from .line import Line
 from .listening import Listening
-from .pump import Outside
+from .pump import Outside, enter_task, leave_task
 from .reading import TurnedAway, whole
 from .refusals import (
     missing_session,
@@ -142,8 +142,12 @@ class Posting:
             body = await whole(message, receive, self._longest, came)
         patience.begin(task)
         decoded = decode(body)
-        with Outside(self._loop, response.task):
+        loop = self._loop
+        leave_task(loop, task)
+        try:
             outcome = self.at_once(head, principal, decoded)
+        finally:
+            enter_task(loop, task)
         if type(outcome) is Whole:
             await response.whole(outcome)
         elif type(outcome) is Begun:

@@ -38,6 +38,11 @@ K = TypeVar("K")
 _IDLE: Final = object()
 
 
+# What `Outside` does, for the one way that nearly all requests take.
+enter_task: Final = _enter_task
+leave_task: Final = _leave_task
+
+
 class Outside:
     """Steps out of a task for a moment, in which there is no waiting: only outside of tasks can
     coroutines be begun at once."""
