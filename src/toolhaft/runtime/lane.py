@@ -20,13 +20,12 @@ _MOST_TIMES: Final = 4
 class Job:
     """Work that was submitted. Its flags change under the lock of the pool."""
 
-    __slots__ = ("_pool", "has_begun", "is_abandoned", "is_over", "work")
+    __slots__ = ("_pool", "is_abandoned", "is_over", "work")
 
     def __init__(self, work: Work, pool: "_Pool") -> None:
-        # Dropped when it begins: it may hold a reference to the owner of this job.
+        # None once it has begun: it may hold a reference to the owner of this job.
         self.work: Work | None = work
         self._pool = pool
-        self.has_begun = False
         self.is_over = False
         self.is_abandoned = False
 
@@ -136,7 +135,7 @@ class _Pool:
     def abandon(self, job: Job) -> None:
         """Let another thread take the place of one that is occupied by a job."""
         with self.lock:
-            if job.is_over or job.is_abandoned or not job.has_begun:
+            if job.is_over or job.is_abandoned or job.work is not None:
                 return
             job.is_abandoned = True
             self._abandoned += 1
@@ -171,35 +170,44 @@ class _Pool:
                 os.write(self.wake_up, b"-" * self.threads)
 
     def _run(self) -> None:
+        lock, queue = self.lock, self.queue
         job: Job | None = None
+        work: Work | None = None
         # CPython 3.11 never specializes a loop that is closed by a condition of its own.
         while True:
-            with self.lock:
+            with lock:
                 if job is not None:
                     job.is_over = True
-                    if job.is_abandoned:
-                        self._abandoned -= 1
-                        self._set_most()
-                # Another one has taken our place, or there will be no more work.
-                if self.threads > self.most or (self._ended and not self.queue):
+                    if job.is_abandoned and self._is_replaced():
+                        return
+                if queue:
+                    job = queue.popleft()
+                    work, job.work = job.work, None
+                elif self._ended:
                     self.threads -= 1
                     return
-                if self.queue:
-                    job = self.queue.popleft()
-                    job.has_begun = True
                 else:
                     job = None
                     self.idle += 1
             if job is None:
                 os.read(self._waits_at, 1)
                 continue
-            work, job.work = job.work, None
             try:
                 if work is not None:
                     work()
             except BaseException as error:  # a thread that ended here would still be counted
                 _log(error)
-            del work  # and all that it refers to, before the next is waited for
+            work = None  # nothing that it refers to is held while the next is waited for
+
+    def _is_replaced(self) -> bool:
+        """An abandoned job has ended. If another thread has taken the place of this one, it leaves:
+        only here there can be one too many, since only here `most` is lowered."""
+        self._abandoned -= 1
+        self._set_most()
+        if self.threads <= self.most:
+            return False
+        self.threads -= 1
+        return True
 
 
 def _close(ends: tuple[int, int]) -> None:
