@@ -43,7 +43,7 @@ LONGEST_MODULE = 500
 # Lines of code, without blank lines, comments and docstrings.
 LARGEST = {
     "words": 950,
-    "schema": 2900,
+    "schema": 3300,
     "protocol": 2550,
     "features": 5300,
     "runtime": 7000,
@@ -73,6 +73,7 @@ IMPORTED_LATER = {
     ("features/checking.py", "_unpacked", "..schema.jsonvalues"),
     ("features/checking.py", "check_schema", "..schema.explicit"),
     ("features/checking.py", "load_of", "..schema.loads"),
+    ("features/checking.py", "longest_match", "..schema.backtracking"),
     ("features/checking.py", "__init__", "..schema.explicit"),
     ("features/checking.py", "_compiler", "..schema.compiled"),
     ("features/calling.py", "_take_answers", ".asking"),

@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw
 
 from toolhaft import Complete, Context, InvalidParams, Unsafe
 from toolhaft.errors import ParseError
-from toolhaft.features.signature import BadArguments, Signature
+from toolhaft.features.signature import BadArguments, LargeArguments, Signature
 
 
 def bound(function: Any, arguments: str) -> dict[str, Any]:
@@ -273,3 +273,47 @@ def test_an_annotation_that_names_nothing_is_refused() -> None:
 
     with pytest.raises(TypeError, match="NoSuchThing"):
         Signature(takes, "tool 't'")
+
+
+# Patterns
+
+
+def test_a_pattern_that_may_take_for_ever_is_refused() -> None:
+    def takes(name: Annotated[str, msgspec.Meta(pattern="^(a+)+$")]) -> None: ...
+
+    with pytest.raises(TypeError, match=r"parameter 'name': the pattern '\^\(a\+\)\+\$' may take"):
+        Signature(takes, "tool 't'")
+
+
+def test_one_in_a_class_is_refused_as_well() -> None:
+    @dataclasses.dataclass
+    class Person:
+        name: Annotated[str, msgspec.Meta(pattern="(a|a)*b")]
+
+    def takes(people: list[Person]) -> None: ...
+
+    with pytest.raises(TypeError, match="may take for ever"):
+        Signature(takes, "tool 't'")
+
+
+def test_a_text_may_be_long_for_a_pattern_that_takes_as_long_as_the_text() -> None:
+    def takes(name: Annotated[str, msgspec.Meta(pattern="^[a-z]+$")]) -> None: ...
+
+    assert bound(takes, '{"name":"%s"}' % ("a" * 10_000)) == {"name": "a" * 10_000}
+
+
+def test_a_text_is_not_matched_with_a_pattern_for_which_it_is_too_long() -> None:
+    def takes(names: list[Annotated[str, msgspec.Meta(pattern="[a-z]+@")]]) -> None: ...
+
+    signature = Signature(takes, "tool 't'")
+    arguments = Raw(b'{"names":["%b","a@"]}' % (b"a" * 10_000))
+    with pytest.raises(LargeArguments):
+        signature.bind(arguments)
+    with pytest.raises(BadArguments) as refused:
+        signature.bind_large(arguments)
+
+    assert refused.value.problems == [
+        "names: holds 10,002 characters, and at most 4,000 are matched with a pattern that can be "
+        "matched in several ways"
+    ]
+    assert signature.bind(Raw(b'{"names":["a@"]}')) == {"names": ["a@"]}

@@ -179,6 +179,14 @@ HOSTILE: dict[str, tuple[Any, Callable[[], bytes]]] = {
     "JSON in strings": (list[list[int]], lambda: full_of(b'"[]"')),
     "a last item that is wrong": (list[int], lambda: full_of(b"1")[:-1] + b',"x"]'),
     "items that are wrong": (list[Literal["a"]], lambda: full_of(b'"b"')),
+    "a text that nearly matches": (
+        Annotated[str, msgspec.Meta(pattern="[a-z]+@")],
+        lambda: b'"%b"' % (b"a" * 100_000),
+    ),
+    "texts that nearly match": (
+        list[Annotated[str, msgspec.Meta(pattern=r"^\s*\s*\s*$")]],
+        lambda: full_of(b'"%b!"' % (b" " * 380)),
+    ),
     "a long text": (str, lambda: b'"%b"' % (b"e1" * (FULL // 2 - 10))),
 }
 

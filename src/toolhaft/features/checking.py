@@ -4,7 +4,7 @@ Most calls fit, and most schemas are ours. So whoever only serves does not wait 
 start.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Protocol
 
@@ -56,11 +56,26 @@ class Load(Protocol):
     def admit(self, value: Any) -> None: ...
 
 
-def load_of(annotation: Any) -> Load:
-    """Look through an annotation (`schema/loads.py`)."""
+def load_of(annotation: Any, patterns: Iterable[str] = ()) -> Load:
+    """Look through an annotation, and at the patterns in it (`schema/loads.py`)."""
     from ..schema.loads import load_of  # noqa: PLC0415
 
-    return load_of(annotation)
+    return load_of(annotation, patterns)
+
+
+def longest_match(patterns: Iterable[str]) -> int | None:
+    """How many characters can be matched with all of these; None if it does not matter.
+
+    Raises:
+        ValueError: one of them may take for ever.
+    """
+    from ..schema.backtracking import ENDLESS, degree_of, endless, longest_of  # noqa: PLC0415
+
+    degrees = {pattern: degree_of(pattern) for pattern in patterns}
+    for pattern, degree in degrees.items():
+        if degree == ENDLESS:
+            raise ValueError(endless(pattern))
+    return longest_of(max(degrees.values(), default=1))
 
 
 def check_schema(schema: object, what: str, *, root_object: bool = True) -> Schema:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..protocol.calls import Blocking, Exchange, Outcome, Result
 from .calling import Callee, Failed, Finish
-from .signature import manner_of
+from .manners import manner_of
 from .signs import Current, MakeContext, is_context
 
 # The way of a call through another server.

@@ -11,8 +11,9 @@ from typing import Any, cast
 from msgspec import Struct
 
 from .depends import Dependency
+from .manners import Manner, manner_of
 from .parameters import Headed, Parameter, parameters_of
-from .signature import Manner, Signature, manner_of
+from .signature import Signature
 
 
 class Supply(Struct):

@@ -5,12 +5,10 @@ raw arguments of a call in one pass. Only what does not pass is looked at a seco
 say everything that is wrong with it.
 """
 
-import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from types import UnionType
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -37,13 +35,12 @@ from ..schema.kinds import (
     worded,
     write_hook,
 )
-from .authoring import documentation, unwrapped
-from .checking import Explicit, Load, load_of, problems, unpacked
+from .admission import Admission
+from .authoring import documentation
+from .checking import Explicit, longest_match, problems, unpacked
+from .manners import manner_of, value_of, without_questions
 from .mirroring import is_marked
 from .parameters import Parameter, parameters_of
-from .signs import InputRequired
-
-Manner: TypeAlias = Literal["plain", "async", "generator", "async generator"]
 
 # Why `**arguments` are refused, and what to do, where a schema is made of the annotations.
 NO_SCHEMA = "has no schema; name each argument, take one dict, or pass input_schema="
@@ -76,10 +73,34 @@ class Signature:
 
     # No dict, which `cached_property` would need: members of it are slow to read for ever after.
     __slots__ = (
-        "_accepted_schema", "_checked", "_decode", "_explicit", "_kinds", "_lacking", "_loads",
-        "_required", "_rest", "_schema", "_spelled", "_strict", "_unfinished", "_unread",
-        "contexts", "dependencies", "documentation", "function", "has_rounds", "headers",
-        "inquired", "is_marked", "is_returned", "manner", "parameters", "returns", "what",
+        "_accepted_schema",
+        "_admission",
+        "_checked",
+        "_decode",
+        "_explicit",
+        "_kinds",
+        "_lacking",
+        "_large",
+        "_required",
+        "_rest",
+        "_schema",
+        "_spelled",
+        "_strict",
+        "_unfinished",
+        "_unread",
+        "contexts",
+        "dependencies",
+        "documentation",
+        "function",
+        "has_rounds",
+        "headers",
+        "inquired",
+        "is_marked",
+        "is_returned",
+        "manner",
+        "parameters",
+        "returns",
+        "what",
     )  # fmt: skip
 
     def __init__(
@@ -109,9 +130,9 @@ class Signature:
         self.inquired = found.inquired
         self.documentation = documentation(function, found.names, what)
         self.manner = manner_of(function)
-        returns, self.is_returned = _value_of(found.returns, self.manner)
+        returns, self.is_returned = value_of(found.returns, self.manner)
         # Does it handle rounds of questions itself?
-        self.returns, self.has_rounds = _without_questions(returns)
+        self.returns, self.has_rounds = without_questions(returns)
         self._explicit = explicit
         self._rest = found.rest
         # To see that no argument stands twice: how many must be given, and all names if they are
@@ -129,14 +150,14 @@ class Signature:
             self._match(explicit.schema, option)
         # Does a header repeat one of the arguments, or a part of one?
         self.is_marked = False
+        self._large = _LARGE
         self._kinds = {each.name: self._kind(each) for each in self.parameters}
+        self._admission = Admission(self.parameters, self._kinds)
         # Does msgspec leave something for us to do?
         self._checked = any(kind.checked for kind in self._kinds.values())
         self._lacking = [name for name, kind in self._kinds.items() if kind.lacks_defaults]
         self._unfinished = self._checked or bool(self._lacking) or explicit is not None
         self._decode: Callable[[Raw], Any] = self._decode_first
-        # Made for the first large call.
-        self._loads: dict[str, Load] | None = None
         # Made when somebody wants to see them.
         given = None if explicit is None else explicit.schema
         self._schema = self._accepted_schema = given
@@ -184,7 +205,7 @@ class Signature:
         """
         if raw is UNSET or (len(raw) == 4 and is_null(raw)):
             raw = _NOTHING
-        elif len(raw) > _LARGE and self._is_heavy:
+        elif len(raw) > self._large and self._is_heavy:
             raise LargeArguments
         text = bytes(raw)
         # Each member has a colon. As many colons as there are arguments that must be given: either
@@ -222,7 +243,7 @@ class Signature:
         """May it take long to read large arguments? Not if all of them are numbers and texts."""
         if self._explicit is not None or self._checked:
             return True
-        return not all(load.is_light for load in self._admission().values())
+        return not self._admission.is_light
 
     def bind_large(self, raw: Raw) -> dict[str, Any]:
         """The same as `bind` for large arguments, on a worker thread.
@@ -232,28 +253,15 @@ class Signature:
         """
         _check_names(raw)
         try:
-            if any(load.is_bounded for load in self._admission().values()):
+            if self._admission.is_bounded:
                 self._admit(_object(_decode_anything(raw)))
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise ParseError(f"the arguments are not JSON: {clipped(str(error))}") from None
         return self._bound(raw)
 
     def _admit(self, given: Mapping[str, Any]) -> None:
-        """Refuse what would take too long to read."""
-        found: list[str] = []
-        for name, load in self._admission().items():
-            try:
-                if name in given:
-                    load.admit(given[name])
-            except TooMuch as error:
-                found.append(f"{name}: {error}")
-        if found:
+        if found := self._admission.problems(given):
             raise BadArguments(found)
-
-    def _admission(self) -> dict[str, Load]:
-        if self._loads is None:
-            self._loads = {each.name: load_of(each.type) for each in self.parameters}
-        return self._loads
 
     @staticmethod
     def read(raw: Raw | UnsetType) -> dict[str, Any]:
@@ -268,6 +276,8 @@ class Signature:
         Raises:
             BadArguments: they are not what the function takes.
         """
+        if sum(map(len, values.values())) > self._large:
+            self._admit(values)
         if not self._rest:
             return self._look_again(values)
         known = {name: value for name, value in values.items() if name in self._kinds}
@@ -283,6 +293,8 @@ class Signature:
             if not is_plain(parameter.type):
                 self.is_marked |= is_marked(schema_of(parameter.type, given=True))
             kind = kind_of(parameter.type, strict=self._strict)
+            if kind.patterns and (longest := longest_match(kind.patterns)) is not None:
+                self._large = min(self._large, longest)
         except (TypeError, ValueError, RecursionError, re.error) as error:
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: {error or 'a type without an end'}; "
@@ -425,45 +437,6 @@ class Signature:
             self._check(given)
         for name in self._lacking:
             arguments[name] = finished(arguments[name], self._kinds[name])
-
-
-def manner_of(function: Callable[..., Any]) -> Manner:
-    """How a function gives its value."""
-    target: Any = unwrapped(function)
-    if isinstance(target, type):  # calling it makes an instance, whatever that can do
-        return "plain"
-    if not inspect.isroutine(target):
-        target = type(target).__call__
-    for each in (function, target):
-        if inspect.iscoroutinefunction(each):
-            return "async"
-        if inspect.isasyncgenfunction(each):
-            return "async generator"
-        if inspect.isgeneratorfunction(each):
-            return "generator"
-    return "plain"
-
-
-def _value_of(annotation: Any, manner: Manner) -> tuple[Any, bool]:
-    """What a function promises to give, and whether a generator returns it instead of yielding."""
-    if "generator" not in manner:
-        return annotation, False
-    args: tuple[Any, ...] = getattr(annotation, "__args__", ())
-    returns = args[2] if len(args) == 3 else None
-    if returns not in (None, type(None), Any):
-        return returns, True
-    return (args[0] if args else inspect.Parameter.empty), False
-
-
-def _without_questions(annotation: Any) -> tuple[Any, bool]:
-    """What a function promises to give in the end, and whether it may ask instead."""
-    if annotation is InputRequired:
-        return inspect.Parameter.empty, True
-    args: tuple[Any, ...] = get_args(annotation)
-    if get_origin(annotation) not in (Union, UnionType) or InputRequired not in args:
-        return annotation, False
-    others = tuple(each for each in args if each is not InputRequired)
-    return Union[others], True  # noqa: UP007 - types that are known at run time only
 
 
 def made(parameter: Parameter) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from ..errors import clipped
+from .backtracking import ENDLESS, degree_of, endless
 from .derived import Schema
 from .wording import NAMES, echo
 
@@ -378,13 +379,15 @@ def _inner(schema: Schema, place: Place) -> Iterator[tuple[object, Place]]:
 
 
 def _unread_pattern(schema: Schema) -> str:
-    """Why a pattern in a schema is none for Python, if that is so."""
+    """Why a pattern in a schema is none for Python's `re`, if that is so."""
     named = schema.get("patternProperties")
     for pattern in [schema.get("pattern", ""), *(named if _is_object(named) else ())]:
         try:
             re.compile(pattern)
         except (re.error, OverflowError, RecursionError, TypeError) as error:
             return f"{echo(pattern)} is no pattern that Python's re understands: {error}"
+        if degree_of(pattern) == ENDLESS:
+            return endless(pattern)
     return ""
 
 

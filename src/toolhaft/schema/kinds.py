@@ -235,6 +235,8 @@ class Kind(msgspec.Struct, frozen=True):
     modelled: bool = False
     # Fields that are not for callers, though msgspec would let them set them.
     hidden: list[str] = []
+    # The patterns that msgspec matches texts with.
+    patterns: list[str] = []
 
 
 def is_plain(annotation: Any) -> bool:
@@ -263,6 +265,7 @@ def kind_of(annotation: Any, *, strict: bool = False) -> Kind:
         shares_defaults=translator.shares_defaults,
         modelled=translator.modelled,
         hidden=translator.hidden,
+        patterns=translator.patterns,
     )
 
 
@@ -300,6 +303,7 @@ class _Translator:
         self.shares_defaults = False
         self.modelled = False
         self.hidden: list[str] = []
+        self.patterns: list[str] = []
         self._aliases: list[Any] = []
         self._seen: set[Any] = set()
 
@@ -350,6 +354,7 @@ class _Translator:
     def _annotated(self, annotation: Any, base: Any, notes: Notes) -> Any:
         if notes.beyond is not None:
             return self._model(annotation, "Validated")
+        self._note_pattern(notes)
         if notes.meta is None:
             return self.of(base)
         if get_origin(base) in _UNIONS:
@@ -379,6 +384,10 @@ class _Translator:
             self.hidden += hidden_fields(annotation)
         return annotation
 
+    def _note_pattern(self, notes: Notes) -> None:
+        if "pattern" in notes.bounds:
+            self.patterns.append(notes.bounds["pattern"])
+
     def _look_into(self, annotation: Any) -> None:
         """msgspec reads the fields of a class by itself: is there something that it overlooks?"""
         origin, args = get_origin(annotation), get_args(annotation)
@@ -390,6 +399,7 @@ class _Translator:
                     "has it one"
                 )
             self.checked |= notes.foreign
+            self._note_pattern(notes)
             self._look_into(args[0])
         elif isinstance(annotation, NewType):
             self._look_into(annotation.__supertype__)

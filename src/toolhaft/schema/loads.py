@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from ..excess import TooMuch
+from .backtracking import degree_of, longest_of
 from .effort import MOST_STEPS
 from .fields import aliased, fields_of, is_array, is_kind, is_path
 from .jsonvalues import size_of
@@ -59,13 +60,15 @@ class Load(Struct, frozen=True):
     is_light: bool = False
     # More values than this are not read.
     most: int | None = None
+    # So many characters are matched with its patterns.
+    longest: int | None = None
     # Looks for values that collide.
     check: Check | None = None
 
     @property
     def is_bounded(self) -> bool:
         """Is there anything to look at?"""
-        return self.most is not None or self.check is not None
+        return (self.most, self.longest, self.check) != (None, None, None)
 
     def admit(self, value: Any) -> None:
         """Let a value pass, of JSON as it was read.
@@ -75,17 +78,37 @@ class Load(Struct, frozen=True):
         """
         if self.most is not None and (size := size_of(value)) > self.most:
             raise TooMuch(f"holds {size:,} values, and at most {self.most:,} are read")
+        if self.longest is not None and (length := _length_of(value)) > self.longest:
+            raise TooMuch(
+                f"holds {length:,} characters, and at most {self.longest:,} are matched with a "
+                "pattern that can be matched in several ways"
+            )
         if self.check is not None:
             self.check(value)
 
 
-def load_of(annotation: Any) -> Load:
-    """Look through an annotation."""
+def _length_of(value: Any) -> int:
+    """How many characters there are in the strings of a value, and in the names of members."""
+    length, todo = 0, [value]
+    for each in todo:  # which grows meanwhile
+        if each.__class__ is str:
+            length += len(each)
+        elif each.__class__ is list:
+            todo += each
+        elif each.__class__ is dict:
+            todo += each.keys()
+            todo += each.values()
+    return length
+
+
+def load_of(annotation: Any, patterns: Iterable[str] = ()) -> Load:
+    """Look through an annotation, and at the patterns in it."""
     if _is_light(annotation):
         return Load(is_light=True)
     survey = _Survey()
     check = survey.of(annotation)
-    return Load(most=survey.most, check=check)
+    longest = longest_of(max(map(degree_of, patterns), default=1))
+    return Load(most=survey.most, longest=longest, check=check)
 
 
 def _is_light(annotation: Any) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from .backtracking import degree_of, longest_of
 from .derived import Schema
 from .explicit import resolve
 from .jsonvalues import KINDS, MOST_HOPS, among, choices_of, comparable, is_a
@@ -59,11 +60,14 @@ ReadPattern: TypeAlias = Callable[[str], Searches | None]
 
 
 def python_pattern(pattern: str) -> Searches | None:
-    """None for one that Python cannot read: it was written for somebody else."""
+    """None for one that Python cannot read: it was written for another language. What would take
+    too long to match does not match."""
     try:
-        return re.compile(pattern).search
+        search = re.compile(pattern).search
     except (re.error, OverflowError, RecursionError):
         return None
+    longest = longest_of(degree_of(pattern))
+    return search if longest is None else lambda text: len(text) <= longest and search(text)
 
 
 class Subschemas:
