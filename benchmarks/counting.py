@@ -14,6 +14,7 @@ from itertools import count
 from toolhaft import Server
 from toolhaft.protocol.calls import Call, Fate
 from toolhaft.runtime.connection import Connection
+from toolhaft.runtime.outlet import Sink
 from toolhaft.runtime.service import connected
 
 _CALLS = 2000
@@ -67,8 +68,8 @@ async def main(rounds: int) -> None:
     shortest = {"with": float("inf"), "without": float("inf")}
     ids = count(1)
     async with (
-        connected(with_, lambda frame: None) as counted,
-        connected(without, lambda frame: None) as uncounted,
+        connected(with_, Sink(lambda frame: None)) as counted,
+        connected(without, Sink(lambda frame: None)) as uncounted,
     ):
         uncounted.driver._ended = Uncounted().ended  # pyright: ignore[reportPrivateUsage]
         for connection in (counted, uncounted):
