@@ -279,4 +279,4 @@ def test_truth_values_are_suggested_as_json_writes_them() -> None:
     completer = Arg("loud", bool, enum=[True, False]).completer
 
     assert completer is not None
-    assert completer.call("", {})() == ["true", "false"]
+    assert completer.call("", {}, None)() == ["true", "false"]

@@ -167,8 +167,8 @@ def test_a_completer_may_have_parameters_with_defaults() -> None:
     def alone(value: str, *, limit: int = 1) -> list[str]:
         return [value]
 
-    assert Complete(extra).call("a", {})() == ["a", "{}", "1"]
-    assert Complete(alone).call("a", {})() == ["a"]
+    assert Complete(extra).call("a", {}, None)() == ["a", "{}", "1"]
+    assert Complete(alone).call("a", {}, None)() == ["a"]
 
 
 def by_note(a: Annotated[int, pydantic.Field(alias="b")]) -> int:
