@@ -14,7 +14,7 @@ from .patterns import pattern
 # A shorter text cannot hold enough of anything to take long.
 LARGE = 65_536
 MOST_CONTAINERS = 100_000
-MOST_MEMBERS = 200_000
+MOST_MEMBERS = 150_000
 MOST_EXPONENTS = 8_000
 # Numbers that may be close to the ends of what a float can hold, in strings as well: where a number
 # is expected, "1e-310" is one.
