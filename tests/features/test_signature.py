@@ -313,7 +313,7 @@ def test_a_text_is_not_matched_with_a_pattern_for_which_it_is_too_long() -> None
         signature.bind_large(arguments)
 
     assert refused.value.problems == [
-        "names: holds 10,002 characters, and at most 4,000 are matched with a pattern that can be "
+        "names: holds 10,002 characters, and at most 2,000 are matched with a pattern that can be "
         "matched in several ways"
     ]
     assert signature.bind(Raw(b'{"names":["a@"]}')) == {"names": ["a@"]}

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.http.asgi import ENVELOPE, Answer, Client, encoded, mirrored
+from tests.http.asgi import ENVELOPE, Answer, Client, SessionClient, encoded, mirrored
 
 from toolhaft import Server
 
@@ -90,6 +90,22 @@ async def cost_of_call(server: Server, name: str, arguments: bytes) -> Cost:
     """The same for a call of a tool, whose arguments are given as text."""
     params = b'{"name":"%b","arguments":%b' % (name.encode(), arguments)
     return await cost_of(server, "tools/call", params, name)
+
+
+async def pause_for_batch(server: Server, calls: list[Any]) -> float:
+    """The longest pause while a batch of messages is answered."""
+    client = SessionClient(server.asgi())
+    await client.shake("2025-03-26")
+    await client.tell("notifications/initialized")
+    heartbeat = _Heartbeat()
+    beating = asyncio.ensure_future(heartbeat.run())
+    try:
+        answer = await client.open("POST", calls, **client.own).answer()
+        await asyncio.sleep(0)
+    finally:
+        beating.cancel()
+    assert len(answer.json) == len(calls)
+    return heartbeat.longest
 
 
 async def _posted(client: Client, method: str, params: bytes, headers: dict[str, str]) -> Answer:

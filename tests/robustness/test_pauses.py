@@ -19,7 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from tests.robustness.pauses import FULL, MIB, Cost, cost_of_call
+from tests.http.asgi import request
+from tests.robustness.pauses import FULL, MIB, Cost, cost_of_call, pause_for_batch
 
 from toolhaft import Server
 
@@ -212,6 +213,19 @@ async def test_a_hostile_argument_holds_nobody_up(case: str) -> None:
     arguments = b'{"given":%b}' % make()
 
     check(await cost_of_call(serving(annotation), "take", arguments), len(arguments))
+
+
+async def test_the_calls_of_a_batch_leave_turns_to_others() -> None:
+    """Each of them is quick enough by itself, and all of them together take seconds."""
+    given: Any = 1
+    for _ in range(10):
+        given = {"x": given}
+    calls = [
+        request(number, "tools/call", name="take", arguments={"given": given})
+        for number in range(200)
+    ]
+
+    assert await pause_for_batch(serving(Left), calls) < LONGEST_PAUSE
 
 
 # Whatever a client makes of it

@@ -57,6 +57,8 @@ _SPECIAL: Final = frozenset(
 
 # What is never over at once, and changes what others may do.
 _LONG: Final = frozenset({"initialize", "subscriptions/listen"})
+# For so many seconds the calls of a batch are begun before others get a turn.
+_TURN = 0.01
 
 
 class Asked:
@@ -419,27 +421,45 @@ class Posting:
         reply = self._reply()
         array = Array(len(batch.events), reply)
         asked = Asked(self._driver, [], stateless=False)
-        with Outside(self._loop, response.task):
-            for event in batch.events:
-                counted(event, self._driver.counter)
-                if isinstance(event, Running):
-                    self._start(event, live, head, array)
-                    asked.keys.append(event.key)
-                elif isinstance(event, events.Reply):
-                    array.answer(event.frame, event.error)
-                else:
-                    if live is not None:
-                        self.note(event, live)
-                    array.answer(None, None)
         if live is None:
+            await self._begin_all(batch, live, head, array, asked, response)
             await self._answering.answer(asked, reply, response, receive, live)
             return
         live.calls += size
         try:
+            await self._begin_all(batch, live, head, array, asked, response)
             await self._answering.answer(asked, reply, response, receive, live)
         finally:
             live.leave(self._loop.time(), size)
         await self._sessions.save(live)
+
+    async def _begin_all(
+        self,
+        batch: events.Batch,
+        live: Live | None,
+        head: Head,
+        array: Array,
+        asked: Asked,
+        response: Response,
+    ) -> None:
+        """Begin the calls of a batch. Each may take a while to read, so others get their turn in
+        between."""
+        until = self._loop.time() + _TURN
+        for event in batch.events:
+            if self._loop.time() > until:
+                await asyncio.sleep(0)
+                until = self._loop.time() + _TURN
+            counted(event, self._driver.counter)
+            if isinstance(event, Running):
+                with Outside(self._loop, response.task):
+                    self._start(event, live, head, array)
+                asked.keys.append(event.key)
+            elif isinstance(event, events.Reply):
+                array.answer(event.frame, event.error)
+            else:
+                if live is not None:
+                    self.note(event, live)
+                array.answer(None, None)
 
 
 def _id(decoded: Decoded | list[Raw]) -> Id | UnsetType:

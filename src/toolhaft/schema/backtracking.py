@@ -32,9 +32,9 @@ _MOST_STATES = 1_000
 # A state before the first: a search begins at every character.
 _START = -1
 ENDLESS = 99
-# How many characters can be matched in 100 ms, by the power of their number that it takes.
-_LONGEST = {2: 4_000, 3: 400}
-_LONGEST_OF_OTHERS = 100
+# How many characters can be matched in some 20 ms, by the power of their number that it takes.
+_LONGEST = {2: 2_000, 3: 200}
+_LONGEST_OF_OTHERS = 60
 
 
 def longest_of(degree: int) -> int | None:
