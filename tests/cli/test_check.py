@@ -185,7 +185,8 @@ def test_an_answer_that_is_none_is_named(
         f"""
         async def twist(exchange, call):
             result = await call(exchange)
-            return {answer} if exchange.method == {method!r} else result
+            twisted = {json.dumps(answer).encode()!r}
+            return twisted if exchange.method == {method!r} else result
 
         server = Server("tested", version="1.0.0", middleware=[twist])
         server.add_tool(lambda: 1, name="one", description="One.", read_only=True)

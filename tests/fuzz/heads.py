@@ -27,6 +27,7 @@ from toolhaft.protocol.revisions import REVISIONS
 from toolhaft.types.tools import CallToolParams
 
 LONGEST_BODY = 1000
+_ONCE = (METHOD, NAME, VERSION)
 _METHODS = ("tools/call", "ping")
 _PARAMS = tuple(CallToolParams(name=name) for name in ("add", "a b", "\u00e9", ""))
 
@@ -43,7 +44,7 @@ def meet(data: bytes) -> None:
         head = regulars.meet(fields)
         plain = _plain(fields)
         _check_lookup(head, fields, plain)
-        _check_routes(head, plain)
+        _check_routes(head, fields, plain)
         refusal = Doors().refusal(Head(fields)) or unreadable(Head(fields), LONGEST_BODY)
         assert doors.refusal(head) == Doors().refusal(Head(fields)), "it depends on who came before"
         if head.welcome:
@@ -86,11 +87,13 @@ def _check_lookup(head: Head, fields: Fields, plain: dict[bytes, bytes]) -> None
         assert head.stateless is (version is not None)
 
 
-def _check_routes(head: Head, plain: dict[bytes, bytes]) -> None:
-    """A request is routed by its headers just if they say what its body says."""
+def _check_routes(head: Head, fields: Fields, plain: dict[bytes, bytes]) -> None:
+    """A request is routed by its headers just if they say what its body says, once."""
+    names = [name for name, _ in fields if name in _ONCE or name.startswith(b"mcp-param-")]
+    once = len(names) == len(set(names))
     for method in _METHODS:
         for params in _PARAMS:
-            same = _said(plain, METHOD) == method
+            same = once and _said(plain, METHOD) == method
             if same and method == "tools/call":
                 same = _same_name(_said(plain, NAME), params.name)
             assert not head.agrees("another", method, params), "it was never compared"

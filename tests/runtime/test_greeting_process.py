@@ -80,10 +80,9 @@ def test_a_signal_that_came_early_has_its_deadline_too() -> None:
 
 # What an author gives is looked at before: this stands for what was not thought of.
 UNWRITABLE = r"""
-from toolhaft.features.lifecycle import Lifecycle
+from toolhaft.features.instructions import Instructions
 
-begin = Lifecycle.__init__
-Lifecycle.__init__ = lambda self, info, _, capabilities: begin(self, info, '\udcff', capabilities)
+Instructions.wire = lambda self: object()
 server = Server('tested', version='1')
 """
 
@@ -98,7 +97,7 @@ def test_a_greeting_that_cannot_be_written_is_an_error_and_not_the_end(
 
     error = process.answer("init")["error"]
     assert error["code"] == -32603
-    assert "initialize failed: UnicodeEncodeError" in error["message"]
+    assert "initialize failed: TypeError" in error["message"]
     assert process.answer("alive")["result"] == {}
     assert process.end() == 0
 

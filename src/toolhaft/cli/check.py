@@ -12,7 +12,7 @@ from toolhaft_bridge.display import line
 
 from ..client.failures import BadAnswer
 from ..errors import McpError
-from .checking.calling import called, lifespan
+from .checking.calling import called, lifespan, lifespan_failure
 from .checking.findings import LEVELS, Finding, at_least, counted
 from .checking.rules import reviewed, tokens
 from .checking.serving import listed_after_handshake, listed_without_handshake, served
@@ -62,7 +62,9 @@ async def _review(options: argparse.Namespace, begin: Start) -> dict[str, Any]:
         except (BadAnswer, McpError) as error:
             words = str(error.message if isinstance(error, McpError) else error)
             advice = "see stderr of toolhaft run"
-            found.append(Finding("error", "protocol", "server", words, advice))
+            found += await lifespan_failure(client) or [
+                Finding("error", "protocol", "server", words, advice)
+            ]
     return {
         "server": listing["server"],
         "tools": len(listing["tools"]),

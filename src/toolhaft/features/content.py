@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol, TypeAlias, cast, runtime_checkable
 from msgspec import UNSET, UnsetType
 
 from ..patterns import pattern
-from ..schema.kinds import write_text
+from ..schema.kinds import write_mended
 from ..types.content import (
     AudioContent,
     BlobContents,
@@ -428,7 +428,7 @@ def _item(item: object) -> Content:
 
 
 def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else write_text(value).decode()
+    return value if isinstance(value, str) else write_mended(value).decode()
 
 
 def _contents(uri: str, content: str | bytes, mime_type: str | None) -> ResourceContents:

@@ -13,7 +13,7 @@ from ..protocol.calls import Exchange, Outcome, Subject
 from ..protocol.calls import Result as Outgoing
 from ..protocol.revisions import Revision
 from ..protocol.uritemplate import Template
-from ..schema.kinds import write_text
+from ..schema.kinds import write_mended
 from ..types.content import Annotations, BlobContents, ResourceContents, TextContents
 from ..types.resources import (
     ListResourcesResult,
@@ -398,4 +398,4 @@ def _contents(resource: Resource, uri: str, value: Any) -> ResourceContents:
     if isinstance(value, (str, *BYTES)):
         return Contents(cast(str | bytes, value)).contents(uri, resource.mime_type)
     mime = resource.mime_type or "application/json"
-    return TextContents(uri=uri, text=write_text(value).decode(), mime_type=mime)
+    return TextContents(uri=uri, text=write_mended(value).decode(), mime_type=mime)

@@ -14,7 +14,7 @@ from ..protocol.calls import Result as Outgoing
 from ..protocol.lowering import lowered
 from ..protocol.revisions import Revision
 from ..schema.derived import CARRIED, Schema, UnknownType, schema_of
-from ..schema.kinds import decoder_of, how_to_await, in_words, kind_of, write_hook, write_text
+from ..schema.kinds import decoder_of, how_to_await, in_words, kind_of, write_hook, write_mended
 from ..schema.kinds import write as encode
 from ..schema.notes import read_notes
 from ..types.tools import CallToolResult
@@ -176,7 +176,7 @@ class Output:
         check_metas(result)
         structured = result.structured_content
         if structured is not UNSET:
-            body = write_text(structured)
+            body = write_mended(structured)
             if self._check is not None and result.is_error is not True:
                 self._check(body)
             is_object = body[:1] == b"{" if self._is_object is None else self._is_object

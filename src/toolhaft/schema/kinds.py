@@ -167,7 +167,7 @@ def convert(value: Any, native: Any, *, strict: bool) -> Any:
 write = msgspec.json.Encoder(enc_hook=write_hook).encode
 
 
-def write_text(value: Any) -> bytes:
+def write_mended(value: Any) -> bytes:
     """The same, with U+FFFD for each half of a surrogate pair, which UTF-8 cannot hold."""
     try:
         return write(value)

@@ -35,13 +35,23 @@ async def lifespan(client: Client) -> list[Finding]:
     except McpError as error:
         if error.code == _INTERNAL_ERROR:
             reason = await _said(client, _LIFESPAN_FAILED)
-            words = f"no call is answered: {reason or error.message}"
-            advice = "see stderr of toolhaft run; most likely the lifespan fails"
-            return [Finding("error", "lifespan", "server", words, advice)]
+            return [_not_served(reason or error.message)]
     except TimeoutError:
         words = f"no call is answered within {_PATIENCE:g} seconds"
         return [Finding("error", "lifespan", "server", words, "let the lifespan begin sooner")]
     return []
+
+
+async def lifespan_failure(client: Client) -> list[Finding]:
+    """The finding for a server that has ended since its lifespan failed; none if it has not."""
+    reason = await _said(client, _LIFESPAN_FAILED) if client.has_ended else None
+    return [_not_served(reason)] if reason else []
+
+
+def _not_served(reason: str) -> Finding:
+    words = f"no call is answered: {reason}"
+    advice = "see stderr of toolhaft run; most likely the lifespan fails"
+    return Finding("error", "lifespan", "server", words, advice)
 
 
 async def called(client: Client, listing: Json) -> list[Finding]:

@@ -47,6 +47,8 @@ class Client:
         # Seconds until the first answer; what was said on stderr meanwhile.
         self.first_answer = 0.0
         self.said: list[str] = []
+        # Has its stdout been closed?
+        self.has_ended = False
         self._listening = asyncio.create_task(self._listen())
 
     async def request(self, method: str, params: Json, *, handshake: bool = False) -> Json:
@@ -79,6 +81,7 @@ class Client:
         assert self._process.stdout is not None
         line = await self._process.stdout.readline()
         if not line:
+            self.has_ended = True
             await asyncio.wait([self._listening], timeout=_GRACE)
             told = "".join(self.said).strip()
             raise BadAnswer(f"the server ended before it answered {method}\n{told}".strip())
