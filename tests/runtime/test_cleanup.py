@@ -2,14 +2,26 @@
 
 import asyncio
 import random
+import sys
 import threading
 from collections.abc import AsyncGenerator, Generator
+from typing import Any, NamedTuple, cast
 
 import pytest
 from tests.runtime.test_calling import PATIENCE, Told, caller_of, failure_in
 
 from toolhaft import Depends, Limits, Server
 from toolhaft.lifespans import Lifespans
+from toolhaft.runtime.running import Running
+from toolhaft.types.wire import RequestMeta
+
+
+class Driven(NamedTuple):
+    """As much of a driver as a cleanup needs."""
+
+    loop: asyncio.AbstractEventLoop
+    cleanup_seconds: float
+    cleaning: set[Running]
 
 
 @pytest.fixture
@@ -313,3 +325,32 @@ async def test_every_lifespan_is_left_even_if_that_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await leaving
     assert first.leaving.is_set()
+
+
+async def test_threads_that_clean_up_for_one_call_lose_no_record_of_each_other() -> None:
+    driver = Driven(asyncio.get_running_loop(), 60.0, set())
+    running = Running(1, "tools/call", None, cast(Any, None), cast(Any, None), RequestMeta())
+    running.driver = cast(Any, driver)
+    lost: list[int] = []
+
+    def clean_up() -> None:
+        for number in range(8_000):
+            cleanup = running.clean_up(b"", None)
+            if running.cleanups is None or running not in driver.cleaning:
+                lost.append(number)
+            cleanup.end()
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=clean_up) for _ in range(4)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+
+    assert lost == []
+    assert running.cleanups is None
+    assert driver.cleaning == set()

@@ -5,15 +5,20 @@ cleanup which hangs does not hold its call forever, it has a time limit of its o
 """
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from .ended import Ended
 from .telling import tell
 
 log = logging.getLogger(__name__)
+
+# Held while a cleanup is counted in or out, so that a call never loses the record of one that is
+# under way: several threads may clean up for one call.
+COUNTING: Final = threading.Lock()
 
 
 class Cleanup:
@@ -61,37 +66,40 @@ class Cleanup:
 
 class Cleanups:
     """The cleanups of one call that are under way, and the cancellations that wait for their end.
-    To be used from any thread."""
+    To be used from any thread.
+
+    Args:
+        ended: called with `COUNTING` held when the last of them is over.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ended: Callable[[], None]) -> None:
         self._loop = loop
         self._ended = ended
-        self._lock = threading.Lock()
         self._under_way: list[Cleanup] = []
         self._held_back: list[asyncio.Task[Any]] = []
 
     def begin(self, ended: Ended, seconds: float, name: Callable[[], str]) -> Cleanup:
-        """One more is under way."""
+        """One more is under way. To be called with `COUNTING` held."""
         cleanup = Cleanup(self, ended, seconds, name)
-        with self._lock:
-            self._under_way.append(cleanup)
+        self._under_way.append(cleanup)
         return cleanup
 
     def end(self, cleanup: Cleanup) -> None:
         """One is over."""
-        with self._lock:
+        with COUNTING:
             self._under_way.remove(cleanup)
             if self._under_way:
                 return
             tasks, self._held_back = self._held_back, []
-        self._ended()
-        for task in tasks:
-            # In the next turn of the loop: one that has nothing left to do is done by then.
-            self._loop.call_soon_threadsafe(cancel_once, task)
+            self._ended()
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and its tasks are over
+            for task in tasks:
+                # In the next turn of the loop: one that has nothing left to do is done by then.
+                self._loop.call_soon_threadsafe(cancel_once, task)
 
     def hold_back(self, task: "asyncio.Task[Any]") -> bool:
         """Cancel a task when all are over. Is one under way?"""
-        with self._lock:
+        with COUNTING:
             if self._under_way:
                 self._held_back.append(task)
             return bool(self._under_way)
@@ -99,7 +107,7 @@ class Cleanups:
     @property
     def result(self) -> Ended | None:
         """How the function has ended whose cleanup is under way."""
-        with self._lock:
+        with COUNTING:
             return self._under_way[-1].ended if self._under_way else None
 
 

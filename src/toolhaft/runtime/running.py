@@ -23,7 +23,7 @@ from ..protocol.questions import Questions
 from ..types.notices import Progress
 from ..types.wire import Wire
 from .asking import Asking, AskingDriver
-from .cleanup import Cleanup, Cleanups, cancel_once, warn
+from .cleanup import COUNTING, Cleanup, Cleanups, cancel_once, warn
 from .ended import Ended, end_of
 from .lane import Job
 from .line import Line
@@ -365,11 +365,12 @@ class Running(Call, eq=False, kw_only=True):
 
     def clean_up(self, result: Result, error: BaseException | None) -> Cleanup:
         """The function has ended, and the call begins to close what it has opened."""
-        driver = self._driver
-        driver.cleaning.add(self)
-        if self.cleanups is None:
-            self.cleanups = Cleanups(driver.loop, self._has_cleaned_up)
-        return self.cleanups.begin(Ended(result, error), driver.cleanup_seconds, lambda: told(self))
+        driver, ended = self._driver, Ended(result, error)
+        with COUNTING:
+            if self.cleanups is None:
+                self.cleanups = Cleanups(driver.loop, self._has_cleaned_up)
+                driver.cleaning.add(self)
+            return self.cleanups.begin(ended, driver.cleanup_seconds, lambda: told(self))
 
     def _has_cleaned_up(self) -> None:
         self.cleanups = None
@@ -377,7 +378,8 @@ class Running(Call, eq=False, kw_only=True):
 
     def interrupt(self, task: "asyncio.Task[Any]") -> None:
         """Cancel a task of this call, once, and not while the call cleans up."""
-        if self.cleanups is None or not self.cleanups.hold_back(task):
+        cleanups = self.cleanups  # which a thread may set to None meanwhile
+        if cleanups is None or not cleanups.hold_back(task):
             cancel_once(task)
 
 
