@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from .errors import InvalidRequest, McpError, ParseError, clipped, shown
-from .excess import LARGE, excess
+from .excess import LARGE, MOST_CONTAINERS, excess
 from .members import members_of, repeated, repeated_of, salvage_id
 from .patterns import pattern
 from .types.tools import CallToolParams
@@ -250,12 +250,19 @@ def _diagnose(data: bytes) -> Message | Fault | list[Raw]:
         data.decode()
         value = _decode_roughly(data)
         if isinstance(value, list):
-            return _decode_items(data) or Fault(InvalidRequest("a batch must not be empty"))
+            return _batch(data, len(cast(list[Any], value)))
         if not isinstance(value, dict):
             return Fault(InvalidRequest("a message must be a JSON object"))
         return _no_message(data, cast(dict[str, Any], value))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         return _unreadable(data, error)
+
+
+def _batch(data: bytes, size: int) -> Fault | list[Raw]:
+    """The parts of a batch. Each becomes an object of Python, also where it is but a digit."""
+    if size > MOST_CONTAINERS:
+        return Fault(InvalidRequest(f"a batch holds more than {MOST_CONTAINERS:,} items"))
+    return _decode_items(data) or Fault(InvalidRequest("a batch must not be empty"))
 
 
 def _unreadable(data: bytes, error: Exception) -> Fault:

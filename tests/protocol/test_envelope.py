@@ -312,3 +312,15 @@ def test_an_error_carries_its_data() -> None:
 
 def test_a_notification_is_written() -> None:
     assert notification("a/b", b"{}") == b'{"jsonrpc":"2.0","method":"a/b","params":{}}'
+
+
+@pytest.mark.parametrize("item", [b"1", b'""', b"null", b"{}"])
+def test_a_batch_of_very_many_items_is_refused_before_each_becomes_an_object(item: bytes) -> None:
+    assert fault(b"[" + (item + b",") * 100_000 + item + b"]") == (-32600, UNSET)
+
+
+def test_a_batch_of_many_items_is_still_its_parts() -> None:
+    parts = decode(b"[" + b"1," * 99_999 + b"1]")
+
+    assert isinstance(parts, list)
+    assert len(parts) == 100_000
