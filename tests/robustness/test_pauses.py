@@ -9,20 +9,24 @@ import datetime
 import decimal
 import enum
 import itertools
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 from pydantic import BaseModel
 from tests.http.asgi import request
 from tests.robustness.pauses import FULL, MIB, Cost, cost_of_call, pause_for_batch
 
 from toolhaft import Server
+from toolhaft.features.signature import BadArguments, Signature
 
 LONGEST_PAUSE = 0.5
 # Every integer that is a multiple of this has the hash 0.
@@ -226,6 +230,28 @@ async def test_the_calls_of_a_batch_leave_turns_to_others() -> None:
     ]
 
     assert await pause_for_batch(serving(Left), calls) < LONGEST_PAUSE
+
+
+def test_what_is_wrong_with_a_large_argument_is_said_without_looking_at_all_of_it() -> None:
+    def take(given: str) -> None: ...
+
+    signature = Signature(take, "take")
+    arguments = Raw(b'{"given":%b}' % array([b"1"] * 200_000))
+    steps = 0
+
+    def count(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        with pytest.raises(BadArguments, match="given: expected a string"):
+            signature.bind(arguments)
+    finally:
+        sys.settrace(before)
+    assert steps < 50_000
 
 
 # Whatever a client makes of it

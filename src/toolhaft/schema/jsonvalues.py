@@ -47,6 +47,19 @@ def size_of(value: Any) -> int:
     return size
 
 
+def is_larger(value: Any, most: int) -> bool:
+    """Are there more values in a value than this? Takes no longer for one that holds far more."""
+    size, todo = 1, [value]
+    for each in todo:  # which grows meanwhile
+        if each.__class__ in (dict, list):
+            size += len(each)
+            if size > most:
+                return True
+            inner = each.values() if each.__class__ is dict else each
+            todo += [child for child in inner if child.__class__ in (dict, list)]
+    return False
+
+
 def loosened(value: Any, schema: Schema, held: Callable[[str], Any]) -> Any:
     """The value as msgspec would read it with `strict=False`, or as the JSON that it holds."""
     kind = schema["type"]
@@ -76,7 +89,9 @@ def unpacked(value: Any, schema: Any, root: Schema) -> Any:
     What was in a string is not looked into again, nor is what is nested too deeply to be checked,
     nor what has more parts than a message may have arrays and objects.
     """
-    return value if size_of(value) > MOST_CONTAINERS else _unpacked(value, schema, root, DEEPEST)
+    if is_larger(value, MOST_CONTAINERS):
+        return value
+    return _unpacked(value, schema, root, DEEPEST)
 
 
 def _unpacked(value: Any, schema: Any, root: Schema, levels: int) -> Any:
