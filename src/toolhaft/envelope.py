@@ -6,7 +6,7 @@ careful way, which finds out what is wrong, if anything is, and salvages the id,
 learns which of its requests failed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -250,7 +250,7 @@ def _diagnose(data: bytes) -> Message | Fault | list[Raw]:
         data.decode()
         value = _decode_roughly(data)
         if isinstance(value, list):
-            return _batch(data, len(cast(list[Any], value)))
+            return _batch(data, len(cast(Sized, value)))
         if not isinstance(value, dict):
             return Fault(InvalidRequest("a message must be a JSON object"))
         return _no_message(data, cast(dict[str, Any], value))
