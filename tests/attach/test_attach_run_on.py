@@ -340,7 +340,7 @@ async def test_rounds_are_played_from_the_programs_loop(elsewhere: Program) -> N
 def test_the_program_never_waits_for_a_client_that_does_not_read(
     elsewhere: Program, dial: Dial
 ) -> None:
-    server = Server("s")
+    server = Server("s", limits=Limits(progress_per_second=1_000_000))
     reported = threading.Event()
 
     @server.tool

@@ -13,7 +13,7 @@ from toolhaft.testing import Client
 
 
 def new_server(**limits: Any) -> Server:
-    server = Server("s", version="1", limits=Limits(**limits))
+    server = Server("s", version="1", limits=Limits(progress_per_second=1_000_000, **limits))
     server.add_tool(lambda text: text, name="echo", thread=False)
     return server
 

@@ -25,7 +25,9 @@ SERVED = """
 server = Server(
     "tested",
     version="1.0.0",
-    limits=Limits(waiting_bytes=64 * 1024, stall_seconds=1.0, quiet_seconds=0.2),
+    limits=Limits(
+        waiting_bytes=64 * 1024, stall_seconds=1.0, quiet_seconds=0.2, progress_per_second=1_000_000
+    ),
 )
 
 @server.tool
@@ -235,7 +237,12 @@ def test_a_client_that_does_not_read_does_not_keep_a_lifespan_from_its_end(serve
             await asyncio.sleep(1)
             say("all is put away")
 
-        limits = Limits(drain_seconds=0.5, waiting_bytes=64 * 1024, stall_seconds=60)
+        limits = Limits(
+            drain_seconds=0.5,
+            waiting_bytes=64 * 1024,
+            stall_seconds=60,
+            progress_per_second=1_000_000,
+        )
         server = Server("tested", version="1.0.0", lifespan=lifespan, limits=limits)
 
         @server.tool

@@ -12,7 +12,7 @@ from typing import Literal
 
 import pytest
 
-from toolhaft import Context, Server
+from toolhaft import Context, Limits, Server
 from toolhaft.envelope import LONG
 from toolhaft.protocol.calls import READY
 from toolhaft.protocol.framing import Framer
@@ -333,7 +333,8 @@ async def test_a_thread_that_need_not_wait_takes_the_sign_from_nobody(
 
 
 async def test_a_coroutine_that_reports_waits_for_a_client_that_does_not_read(pipe: Pipe) -> None:
-    server, reported = Server("talks", version="1"), 0
+    limits = Limits(progress_per_second=1_000_000)
+    server, reported = Server("talks", version="1", limits=limits), 0
     output = Output(pipe.writes, Framer(LIMIT, "lines"), 100_000)
     params = {"name": "talk", "_meta": {**META, "progressToken": 1}}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}

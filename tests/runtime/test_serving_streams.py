@@ -16,7 +16,7 @@ from toolhaft import Context, Limits, Server
 PATIENCE = 10
 REPORTS = 20_000
 MESSAGE = "x" * 1000
-LIMITS = Limits(waiting_bytes=256 * 1024)
+LIMITS = Limits(waiting_bytes=256 * 1024, progress_per_second=1_000_000)
 
 
 class Stalled:

@@ -39,6 +39,8 @@ class Limits(Struct, metaclass=_Named, frozen=True, kw_only=True):
     answer_seconds: float = 600
     # The cleanup of a call, which a cancellation or a timeout does not interrupt.
     cleanup_seconds: float = 10
+    # Reports of progress that a call sends: so many at once, and so many a second after that.
+    progress_per_second: float = 100
     # From the end of input, or the first signal, to the end of the process.
     shutdown_seconds: float = 0.8
     # Of that, how long calls that are under way may still finish.

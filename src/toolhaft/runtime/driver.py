@@ -61,6 +61,7 @@ class Driver:
         mask: Mask,
         answer_seconds: float,
         cleanup_seconds: float,
+        progress_per_second: float,
         store: Store,
         counter: Counter,
     ) -> None:
@@ -70,6 +71,7 @@ class Driver:
         self._mask = mask
         self.answer_seconds = answer_seconds
         self.cleanup_seconds = cleanup_seconds
+        self.seconds_per_report = 1 / progress_per_second
         self.store = store
         self.counter = counter
         self._ended = counter.ended

@@ -62,6 +62,8 @@ class Driving(AskingDriver, Protocol):
     # How long a cleanup may take, and the calls that do one.
     cleanup_seconds: float
     cleaning: "set[Running]"
+    # What one report of progress takes of the time of its call.
+    seconds_per_report: float
 
     @property
     def is_here(self) -> bool:
@@ -105,6 +107,8 @@ class Running(Call, eq=False, kw_only=True):
     began: float = field(default_factory=perf_counter)
     # How far it has said that it is.
     reached: float = -inf
+    # The reports that were sent, one after the other at the rate limit, would last until then.
+    reports_last_until: float = 0
     # Has anything been sent, or is it about to be?
     sends: bool = False
 
@@ -155,9 +159,22 @@ class Running(Call, eq=False, kw_only=True):
         self.sends = True
         # "The progress value MUST increase with each notification", whichever thread is quicker.
         with _SENDING:
-            if done > self.reached and not self.over:
+            if done > self.reached and not self.over and self._may_report(done == total):
                 self.reached = done
                 line.send(frame)
+
+    def _may_report(self, is_complete: bool) -> bool:
+        """Is one more report within the rate limit? A call may be a second ahead of it, and with
+        the report that it is complete two: that one is not left out for those before it.
+
+        "Both parties SHOULD implement rate limiting to prevent flooding"."""
+        now = perf_counter()
+        until = max(now, self.reports_last_until)
+        if until - now > (2 if is_complete else 1):
+            return False
+        if (driver := self.driver) is not None:
+            self.reports_last_until = until + driver.seconds_per_report
+        return True
 
     def end_messages(self) -> None:
         """From now on nothing is sent for this call but its answer. Before this returns, messages

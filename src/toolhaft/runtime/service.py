@@ -70,6 +70,7 @@ def driver_of(service: Service, store: Store, *, most_calls: int) -> Driver:
         mask=service.mask,
         answer_seconds=service.limits.answer_seconds,
         cleanup_seconds=service.limits.cleanup_seconds,
+        progress_per_second=service.limits.progress_per_second,
         store=store,
         counter=service.metrics,
     )
