@@ -284,7 +284,7 @@ def decode_part(item: Raw) -> Message | Fault:
 
 
 def _no_message(data: bytes, value: dict[str, Any]) -> Fault:
-    """What is wrong with an object that is no message, and whom it may concern."""
+    """What is wrong with an object that is no message, and its id if that can be read."""
     id_ = value.get("id", UNSET)
     known: Id | UnsetType = id_ if type(id_) in (int, str) else UNSET
     if len(value) <= _MOST_MEMBERS and (twice := repeated(data)):

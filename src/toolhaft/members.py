@@ -31,8 +31,10 @@ _ID_VALUE = pattern(rb"\s*+%b\s*+[,}]" % _VALUE, re.DOTALL)
 # How a request ends whose writer adds the envelope behind the parameters. The two members side by
 # side stand nowhere else: in a string their quotes would be escaped.
 _JSONRPC = rb'"jsonrpc"\s*:\s*"2\.0"'
-_ID_LAST = pattern(rb'[,{]\s*%b\s*,\s*"id"\s*:\s*%b\s*\}\s*\Z' % (_JSONRPC, _VALUE), re.DOTALL)
-_ID_THEN = pattern(rb'[,{]\s*"id"\s*:\s*%b\s*,\s*%b\s*\}\s*\Z' % (_VALUE, _JSONRPC), re.DOTALL)
+_ID = rb'"id"\s*:\s*%b' % _VALUE
+_END_OF_REQUEST = rb'(?:\s*,\s*"method"\s*:\s*%b)?\s*\}\s*\Z' % _STRING
+_ID_LAST = pattern(rb"[,{]\s*%b\s*,\s*%b%b" % (_JSONRPC, _ID, _END_OF_REQUEST), re.DOTALL)
+_ID_THEN = pattern(rb"[,{]\s*%b\s*,\s*%b%b" % (_ID, _JSONRPC, _END_OF_REQUEST), re.DOTALL)
 _LAST = 1024
 _BACKSLASH = 0x5C
 _BOM = b"\xef\xbb\xbf"

@@ -66,7 +66,7 @@ def open_log(path: str) -> int:
 
 def _keep_to_owner(descriptor: int, path: str) -> None:
     if os.chmod not in os.supports_fd:
-        return  # Windows, where these bits say nothing of who may read it
+        return  # Windows, where these bits do not say which users may read it
     try:
         os.chmod(descriptor, _OWNER_ONLY)
     except PermissionError as error:
