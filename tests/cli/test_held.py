@@ -106,6 +106,9 @@ GUARDED = {
     "run": 'server.run(http="127.0.0.1:0", guard=guard)',
     "settings": 'settings = {"guard": guard}\nserver.run(http="127.0.0.1:0", **settings)',
     "main": 'if __name__ == "__main__":\n    server.run(http="127.0.0.1:0", guard=guard)',
+    "settings of main": 'settings = {"http": "127.0.0.1:0", "guard": guard}\n'
+    'if __name__ == "__main__":\n    server.run(**settings)',
+    "settings of a function": "def main():\n    server.run(http=8000, **dict(guard=guard))",
     "function": "def main():\n    server.run(http=8000, guard=guard)",
     "listener": "from toolhaft import Listener\n"
     'Listener("127.0.0.1:0", {"/own": server}, guard=guard).run()',

@@ -15,6 +15,7 @@ from pathlib import Path
 from .showing import complain
 from .target import BadTarget, Loaded
 
+_GUARD = "guard"
 _SERVING = ("run", "asgi", "mount", "Listener")
 # What the options of the command line are called in Python.
 _OPTIONS = {
@@ -56,7 +57,7 @@ def check_unused(loaded: Loaded, options: argparse.Namespace) -> None:
         return
     said = loaded.given | _said_in(Path(loaded.file))
     file = os.path.basename(loaded.file)
-    if "guard" in said and not options.no_guard:
+    if _GUARD in said and not options.no_guard:
         raise BadTarget(
             f"{file} has a guard, which toolhaft run --http does not use, so that nothing would "
             f"keep callers out. Put a Listener into the file, as in listener = Listener("
@@ -79,20 +80,31 @@ def _said_in(file: Path) -> set[str]:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return set()  # no text, as of a module that comes compiled
-    return {
-        keyword.arg
+    keywords = [
+        keyword
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and _serves(node)
         for keyword in node.keywords
-        if keyword.arg is not None and not _says_nothing(keyword.arg, keyword.value)
-    }
+    ]
+    said = {each.arg for each in keywords if each.arg and not _says_nothing(each.arg, each.value)}
+    # Options that are passed by `**` may have a guard among them, if the file names one at all.
+    is_unclear = any(each.arg is None for each in keywords) and any(
+        map(_names_guard, ast.walk(tree))
+    )
+    return said | {_GUARD} if is_unclear else said
+
+
+def _names_guard(node: ast.AST) -> bool:
+    if isinstance(node, ast.keyword):
+        return node.arg == _GUARD and not _says_nothing(_GUARD, node.value)
+    return isinstance(node, ast.Constant) and node.value == _GUARD
 
 
 def _serves(call: ast.Call) -> bool:
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     # There are other functions called `run`, and they have no address.
-    is_ours = name != "run" or any(keyword.arg == "http" for keyword in call.keywords)
+    is_ours = name != "run" or any(each.arg in ("http", None) for each in call.keywords)
     return name in _SERVING and is_ours
 
 
