@@ -26,6 +26,7 @@ from .protocol.calls import Call
 from .protocol.interests import ListChange, ListKind
 from .protocol.limits import Limits
 from .protocol.ports import Gate, Place
+from .schema.renewal import renewed
 from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 
 T = TypeVar("T")
@@ -38,6 +39,18 @@ _KINDS: Mapping[str, ListKind] = {
     "resources": "resources",
     "templates": "resources",
 }
+
+
+def _kept(option: T) -> T:
+    """An option as it is now: a schema or a `_meta` that is altered later, by a call or by its
+    author, stays what was registered."""
+    if not isinstance(option, dict):
+        return option
+    try:
+        kept: T = renewed(option)
+    except RecursionError:  # it holds itself, and is refused by its name
+        return option
+    return kept
 
 
 class Addition(Struct, frozen=True):
@@ -192,6 +205,7 @@ class Offers:
         gate = gate or cache(gate_of)
         if not callable(function):
             raise TypeError(f"what is registered is a function, not {function!r}")
+        options = {name: _kept(value) for name, value in options.items()}
         given = dict(options)
         replace, shared = bool(given.pop("replace", False)), bool(given.pop("shared", False))
         if replace and shared:

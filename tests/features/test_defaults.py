@@ -181,3 +181,50 @@ async def test_a_default_that_is_no_data_is_the_same_in_every_call() -> None:
 
     async with Client(server) as client:
         assert await client.call("tool") is True
+
+
+async def test_a_call_cannot_change_what_is_published_of_a_tool() -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string"}}}
+    promised: dict[str, Any] = {"type": "object", "properties": {}}
+    meta: dict[str, Any] = {"example.com/seen": []}
+    server = Server("defaults", version="1")
+
+    @server.tool(input_schema=schema, output_schema=promised, meta=meta)
+    def tool(a: str = "") -> dict[str, Any]:
+        schema["properties"]["b"] = {}
+        promised["properties"]["c"] = {}
+        meta["example.com/seen"].append(a)
+        return {}
+
+    async with Client(server) as client:
+        await client.call("tool")
+        server.tools["tool"].update(description="so that the tool is made again")
+        await client.call("tool")
+        [listed] = await client.list_tools()
+
+    assert listed.input_schema == {"type": "object", "properties": {"a": {"type": "string"}}}
+    assert listed.output_schema == {"type": "object", "properties": {}}
+    assert listed.meta == {"example.com/seen": []}
+
+
+async def test_reading_and_prompting_cannot_change_what_is_published() -> None:
+    meta: dict[str, Any] = {"example.com/seen": []}
+    server = Server("defaults", version="1")
+
+    @server.resource("defaults://it", meta=meta)
+    def read() -> str:
+        meta["example.com/seen"].append("read")
+        return ""
+
+    @server.prompt(meta=meta)
+    def ask() -> str:
+        meta["example.com/seen"].append("asked")
+        return ""
+
+    async with Client(server) as client:
+        await client.read("defaults://it")
+        await client.prompt("ask")
+        [resource] = await client.list_resources()
+        [prompt] = await client.list_prompts()
+
+    assert resource.meta == prompt.meta == {"example.com/seen": []}
