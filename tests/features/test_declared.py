@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft import Embedded, File, Icon, Link, Result, Server, Text
+from toolhaft import Embedded, File, Icon, Link, Listener, Result, Server, Text
 from toolhaft.features.expecting import valid_meta, written_uri
 from toolhaft.testing import Client
 from toolhaft.types.content import TextContent
@@ -60,7 +60,7 @@ BAD_ICONS: list[tuple[Any, str]] = [
     (Icon("file:///etc/passwd"), "https or data URI"),
     (Icon("ftp://example.org/i.png"), "https or data URI"),
     (Icon("ws://example.org/i.png"), "https or data URI"),
-    (Icon("data:text/html,<script>"), "https or data URI"),
+    (Icon("data:text/html,<script>"), "data:image/"),
     (Icon("icon.png"), "https or data URI"),
     (Icon("https://"), "https or data URI"),
     (Icon("https://example.org/a b"), "https or data URI"),
@@ -143,3 +143,19 @@ async def test_a_key_of_meta_that_is_not_the_authors_fails_the_call(result: Any)
 
     assert answer.is_error
     assert "the result: meta has the key" in answer.text
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "file:///etc", "example.org", "https://a b", ""]
+)
+def test_a_website_that_is_none_is_refused(url: str) -> None:
+    server = Server("s", website_url="https://example.org/docs")
+
+    for refused in (
+        lambda: Server("s", website_url=url),
+        lambda: setattr(server, "website_url", url),
+        lambda: Listener("127.0.0.1:0", info={"website_url": url}),
+    ):
+        with pytest.raises(ValueError, match="website_url is an http or https URL"):
+            refused()
+    assert server.website_url == "https://example.org/docs"

@@ -12,7 +12,7 @@ from ..protocol.limits import Limits
 from ..schema.docstrings import Docstring, read
 from ..types.content import Annotations
 from ..types.wire import Icon
-from .expecting import valid_icon, valid_meta
+from .expecting import valid_icon, valid_meta, valid_website
 
 
 def unwrapped(function: Callable[..., Any]) -> Any:
@@ -126,6 +126,19 @@ _DESCRIBED: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+def _valid_icons(what: str, icons: Collection[Icon]) -> None:
+    for icon in icons:
+        valid_icon(what, icon)
+
+
+# Keywords that clients read by rules of their own.
+_HELD_TO_RULES: dict[str, Callable[[str, Any], None]] = {
+    "meta": valid_meta,
+    "icons": _valid_icons,
+    "website_url": valid_website,
+}
+
+
 # What is told as it is given. All else is made of parts that are ours, or is not told.
 _TOLD: tuple[type[object], ...] = (str, dict)
 
@@ -141,11 +154,8 @@ def check_described(what: str, **given: object) -> None:
         fits, expected = _DESCRIBED[name]
         if value is not None and not fits(value):
             raise TypeError(f"{what}: {name} must be {expected}, not {value!r}")
-        if name == "meta" and value is not None:
-            valid_meta(what, cast(Mapping[Any, Any], value))
-        elif name == "icons" and value is not None:
-            for icon in cast(Collection[Icon], value):
-                valid_icon(what, icon)
+        if value is not None and name in _HELD_TO_RULES:
+            _HELD_TO_RULES[name](what, value)
         if isinstance(value, _TOLD):
             try:
                 encode(value)

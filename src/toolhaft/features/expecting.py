@@ -29,6 +29,7 @@ _RESERVED = ("modelcontextprotocol", "mcp")
 # Keys that extensions of the protocol give to servers.
 _EXTENSIONS = ("io.modelcontextprotocol/related-task", "io.modelcontextprotocol.skills/")
 _ICON = pattern(r"(?i:https?://[^\s/]|data:image/)[^\s]*\Z")
+_WEBSITE = pattern(r"(?i:https?://[^\s/])[^\s]*\Z")
 _ICON_SIZE = pattern(r"[0-9]+x[0-9]+|any")
 
 
@@ -144,8 +145,8 @@ def valid_icon(what: str, icon: Icon) -> Icon:
     """
     if not _ICON.match(expect(what, "src of an icon", icon.src, str)):
         raise ValueError(
-            f"{what}: the src of an icon is an https or data URI, not {brief(icon.src)}; clients "
-            "refuse all others"
+            f"{what}: the src of an icon is an https or data URI, as in https://… or data:image/…, "
+            f"not {brief(icon.src)}; clients refuse all others"
         )
     if icon.mime_type is not UNSET:
         valid_type(f"{what}: an icon", icon.mime_type)
@@ -156,6 +157,16 @@ def valid_icon(what: str, icon: Icon) -> Icon:
         if not _ICON_SIZE.fullmatch(size):
             raise ValueError(f'{what}: a size of an icon is as in "48x48", or "any", not {size!r}')
     return icon
+
+
+def valid_website(what: str, url: str) -> None:
+    """Is this an address that a client can open without harm?
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not _WEBSITE.match(url):
+        raise ValueError(f"{what}: website_url is an http or https URL, not {brief(url)}")
 
 
 def valid_type(what: str, mime_type: str | None) -> str | None:
