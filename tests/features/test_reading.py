@@ -156,3 +156,17 @@ def test_parameters_of_a_template_are_still_matched_by_name() -> None:
 
     with pytest.raises(TypeError, match="nothing fills the parameter number"):
         server.add_resource(line, "org://{file}")
+
+
+@pytest.mark.parametrize("kind", [int, Annotated[str, Unsafe], dict[str, str]])
+def test_variables_that_are_not_named_are_strings_and_nothing_else(kind: Any) -> None:
+    def part(**params: Any) -> str:
+        return ""
+
+    part.__annotations__["params"] = kind
+    server = Server("reading", version="1")
+
+    with pytest.raises(
+        TypeError, match=r"part://{x}': \*\*params has the variables as str, not as"
+    ):
+        server.add_resource(part, "part://{x}")

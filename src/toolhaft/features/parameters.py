@@ -76,6 +76,7 @@ class Parameters(Struct):
     inquired: list[Inquired]
     # Takes whatever else is given: `**arguments`.
     rest: bool
+    rest_type: Any
     returns: Any
     names: list[str]
 
@@ -95,12 +96,13 @@ def parameters_of(function: Callable[..., Any], what: str) -> Parameters:
         headers=[],
         inquired=[],
         rest=False,
+        rest_type=Any,
         returns=hints.get("return", _KINDS.empty),
         names=[parameter.name for parameter in named],
     )
     for parameter in named:
         if parameter.kind is _KINDS.VAR_KEYWORD:
-            found.rest = True
+            found.rest, found.rest_type = True, hints.get(parameter.name, Any)
             continue
         annotation = hints.get(parameter.name, Any)
         if parameter.name in ("ctx", "context") and parameter.name not in hints:

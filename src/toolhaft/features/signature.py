@@ -99,6 +99,7 @@ class Signature:
         "is_returned",
         "manner",
         "parameters",
+        "rest_type",
         "returns",
         "what",
     )  # fmt: skip
@@ -134,7 +135,7 @@ class Signature:
         # Does it handle rounds of questions itself?
         self.returns, self.has_rounds = without_questions(returns)
         self._explicit = explicit
-        self._rest = found.rest
+        self._rest, self.rest_type = found.rest, found.rest_type
         # To see that no argument stands twice: how many must be given, and all names if they are
         # few. An author's schema may allow others.
         self._required = -1
