@@ -104,7 +104,7 @@ def test_an_argument_without_a_type_is_refused_with_the_types_there_are() -> Non
     )
 
 
-@pytest.mark.parametrize("description", [None, ""])
+@pytest.mark.parametrize("description", [None, "", " \n"])
 def test_an_argument_without_a_description_is_refused(description: str | None) -> None:
     with pytest.raises(TypeError, match=r"Arg\('x'\): a description is missing, .* say what it is"):
         Arg("x", int, description)

@@ -233,6 +233,9 @@ def test_styles_may_be_mixed(doc: str, expected: dict[str, str]) -> None:
         ("Calls it with these\nargs:\nall of them.", "Calls it with these args: all of them."),
         ("Find.\n\nReturns: the x.", "Find.\n\nReturns: the x."),
         ("Find: größer\nals je.", "Find: größer als je."),
+        ("Find.\n\nArgs:\n    * x: a\n    * y: b", "Find.\n\nArgs:\n    * x: a\n    * y: b"),
+        ("Find.\n\nParameters:\n    x -- a\n\nReturns:\n    c", "Find.\n\nParameters:\n    x -- a"),
+        ("Find.\n\nArgs:\n    nix: of another function", "Find."),
     ],
 )  # fmt: skip
 def test_the_description_is_what_is_no_section(doc: str, expected: str | None) -> None:
@@ -285,3 +288,7 @@ def test_a_megabyte_does_no_harm(piece: str) -> None:
     result = read(doc, ("x",), "tool 'find'")
 
     assert result.description == "Find."
+
+
+def test_a_section_of_a_function_without_parameters_is_left_out() -> None:
+    assert read("Find.\n\nArgs:\n    None.", (), "tool 'find'") == Docstring("Find.", {})

@@ -94,7 +94,8 @@ class Arg:
         if not (complete is None or callable(complete)):
             raise TypeError(f"{what}: complete must be a function of what was typed")
         self._complete = complete
-        if name is not None and not description and not (enum or items or properties or complete):
+        told = description is not None and description.strip()
+        if name is not None and not told and not (enum or items or properties or complete):
             raise TypeError(
                 f"{what}: a description is missing, without which a model has to guess; say what "
                 f'it is for, as in Arg({name!r}, {self.type!r}, "what it is for")'

@@ -64,8 +64,12 @@ def read(doc: str, names: Collection[str], what: str) -> Docstring:
             kept += (piece[0][: -len(_BLOCK)].rstrip(), "")
             block = _defined(piece[1:], names, what) if block is None else block
         else:
-            kept.append("")
-            for name, text in _described(style, piece, names):
+            described = list(_described(style, piece, names))
+            # A section about parameters that is written in no style that we know stays in the text.
+            has_text = any(piece[_FORMS[style][0] :])
+            is_foreign = names and has_text and not described and _describes(piece[0])
+            kept += piece if is_foreign else [""]
+            for name, text in described:
                 if name in names and text.strip():
                     found.setdefault(name, " ".join(text.split()))
     # The block is written for a model, the other styles for whoever reads the code.
