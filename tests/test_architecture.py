@@ -43,7 +43,7 @@ LONGEST_MODULE = 500
 # Lines of code, without blank lines, comments and docstrings.
 LARGEST = {
     "words": 950,
-    "schema": 3300,
+    "schema": 3500,
     "protocol": 2550,
     "features": 5300,
     "runtime": 7000,

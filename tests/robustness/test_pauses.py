@@ -21,9 +21,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 from tests.http.asgi import request
 from tests.robustness.pauses import FULL, MIB, Cost, cost_of_call, pause_for_batch
+from tests.schema.test_collisions import walked
 
 from toolhaft import Server
 from toolhaft.features.signature import BadArguments, Signature
@@ -64,6 +65,9 @@ class Row(msgspec.Struct):
     x: int = 0
 
 
+Wide = msgspec.defstruct("Wide", [(f"f{number}", list[int], []) for number in range(30)])
+
+
 class Tree(msgspec.Struct):
     kids: "list[Tree]" = []
 
@@ -94,6 +98,9 @@ class Mapped(BaseModel):
 
 class Either(BaseModel):
     xs: list[int | float | list[int] | dict[str, int] | None]
+
+
+WideModel = create_model("WideModel", **{f"f{number}": (list[int], []) for number in range(30)})
 
 
 class Left(BaseModel):
@@ -149,6 +156,14 @@ HOSTILE: dict[str, tuple[Any, Callable[[], bytes]]] = {
         set[int],
         lambda: array([*multiples(40_000), b'"x"']),
     ),
+    "the same in many small sets": (
+        list[set[int]],
+        lambda: full_of(array(multiples(500))),
+    ),
+    "keys of different hashes that lead to the same slots": (
+        list[dict[int, int]],
+        lambda: array([keyed(b"%d" % key for key in walked())] * 20),
+    ),
     "UUIDs of one hash in a set": (set[uuid.UUID], lambda: array(quoted(uuids(20_000)))),
     "UUIDs of one hash as keys": (dict[uuid.UUID, int], lambda: keyed(uuids(20_000))),
     "decimals of one hash": (set[decimal.Decimal], lambda: array(multiples(19_000))),
@@ -174,6 +189,13 @@ HOSTILE: dict[str, tuple[Any, Callable[[], bytes]]] = {
     "named tuples": (list[Pair], lambda: full_of(b"[]")),
     "sets": (list[set[int]], lambda: array([b"[]"] * 99_000)),
     "anything in a dataclass with defaults": (Loose, lambda: b'{"inside":%b}' % full_of(b"1")),
+    "objects of many defaults": (list[Wide], lambda: array([b"{}"] * 99_000)),
+    "models of many defaults": (list[WideModel], lambda: array([b"{}"] * 39_000)),
+    "sets of some values": (list[frozenset[int]], lambda: array([b"[1,2,3,4,5]"] * 99_000)),
+    "short texts for a pattern": (
+        list[Annotated[str, msgspec.Meta(pattern="^[a-z]+$")]],
+        lambda: full_of(b'"ab"'),
+    ),
     "numbers that are nearly zero": (list[float], lambda: full_of(b"1e-310")),
     "the same as strings": (list[float], lambda: full_of(b'"1e-310"')),
     "long integers": (list[int], lambda: full_of(b"9" * 4299)),

@@ -2,9 +2,8 @@
 
 msgspec reads a value in one call of C code, during which nothing else in the process runs. That is
 quick for most types. It is not where values are hashed: Python hashes numbers, and what is made of
-numbers, without a secret, so that a client can send any number of integers, UUIDs or decimals that
-all have the same hash. A set of n of them takes n² comparisons. Strings and bytes are hashed with a
-secret.
+numbers, without a secret, so that a client can choose integers, UUIDs or decimals that collide
+(`schema/collisions.py`). Strings and bytes are hashed with a secret.
 
 So an annotation is looked through once, and large values of it before they are read.
 """
@@ -15,26 +14,36 @@ import enum
 import types
 from collections import abc
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal, NewType, TypeAlias, Union, cast, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NewType,
+    TypeAlias,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    is_typeddict,
+)
 
 import msgspec
 from msgspec import Struct
 
-from ..excess import TooMuch
+from ..excess import MOST_CONTAINERS, TooMuch
 from .backtracking import degree_of, longest_of
+from .collisions import DICT, FEW, SET, Layout, check_collisions
+from .derived import Schema
 from .effort import MOST_STEPS
-from .fields import aliased, fields_of, is_array, is_kind, is_path
+from .fields import MISSING, Field, aliased, fields_of, is_array, is_kind, is_path
 from .jsonvalues import size_of
 from .kinds import convert, kind_of
-from .models import is_model
+from .models import is_model, schema_of_model
 from .notes import read_notes
+from .renewal import can_change
 
 Check: TypeAlias = Callable[[Any], None]
 
-# So many values may collide in whatever way: to compare all of them with each other is quick.
-_FEW = 500
-# Of the values that are left, so many different ones may have the same hash.
-MOST_ALIKE = 16
 _MOST_VALUES: dict[Any, int] = {
     datetime.datetime: 500_000,
     datetime.date: 500_000,
@@ -43,7 +52,15 @@ _MOST_VALUES: dict[Any, int] = {
     decimal.Decimal: 100_000,
 }
 _MOST_PATHS = 100_000
+_MOST_MATCHED = 100_000
+_MOST_HASHED = 250_000
 _MOST_HASHED_DECIMALS = 20_000
+# An object may be as short as `{}`, and stand for all fields that have a default. This many fields
+# take about 50 ms to make. A list or a dict takes as long as two others, and a set as six.
+_MOST_FIELDS = 250_000
+_OBJECT = 2
+_CONTAINER = 2
+_SET = 6
 # What reads as quickly as it can be skipped, however much there is of it.
 _LIGHT = frozenset({str, int, float, bool, type(None), None, bytes})
 # Hashed with a secret, or few.
@@ -51,6 +68,7 @@ _SAFE = frozenset({str, bytes, bool, type(None), None, datetime.date})
 _SETS = (set, frozenset, abc.Set, abc.MutableSet)
 _MAPPINGS = (dict, abc.Mapping, abc.MutableMapping)
 _UNIONS = (Union, types.UnionType)
+_FLAT = ("string", "integer", "number", "boolean", "null")
 
 
 class Load(Struct, frozen=True):
@@ -60,6 +78,8 @@ class Load(Struct, frozen=True):
     is_light: bool = False
     # More values than this are not read.
     most: int | None = None
+    # More arrays and objects than this are not read.
+    most_objects: int | None = None
     # So many characters are matched with its patterns.
     longest: int | None = None
     # Looks for values that collide.
@@ -68,7 +88,8 @@ class Load(Struct, frozen=True):
     @property
     def is_bounded(self) -> bool:
         """Is there anything to look at?"""
-        return (self.most, self.longest, self.check) != (None, None, None)
+        bounds = (self.most, self.most_objects, self.longest, self.check)
+        return any(each is not None for each in bounds)
 
     def admit(self, value: Any) -> None:
         """Let a value pass, of JSON as it was read.
@@ -78,6 +99,11 @@ class Load(Struct, frozen=True):
         """
         if self.most is not None and (size := size_of(value)) > self.most:
             raise TooMuch(f"holds {size:,} values, and at most {self.most:,} are read")
+        if self.most_objects is not None and (count := _objects_in(value)) > self.most_objects:
+            raise TooMuch(
+                f"holds {count:,} arrays and objects, and at most {self.most_objects:,} are read "
+                "for a type with so many fields, or with sets"
+            )
         if self.longest is not None and (length := _length_of(value)) > self.longest:
             raise TooMuch(
                 f"holds {length:,} characters, and at most {self.longest:,} are matched with a "
@@ -101,14 +127,32 @@ def _length_of(value: Any) -> int:
     return length
 
 
+def _objects_in(value: Any) -> int:
+    """How many arrays and objects there are in a value, itself included."""
+    todo = [value]
+    for each in todo:  # which grows meanwhile
+        inner = each.values() if each.__class__ is dict else each
+        if each.__class__ in (dict, list):
+            todo += [child for child in inner if child.__class__ in (dict, list)]
+    return len(todo)
+
+
 def load_of(annotation: Any, patterns: Iterable[str] = ()) -> Load:
     """Look through an annotation, and at the patterns in it."""
     if _is_light(annotation):
         return Load(is_light=True)
     survey = _Survey()
     check = survey.of(annotation)
-    longest = longest_of(max(map(degree_of, patterns), default=1))
-    return Load(most=survey.most, longest=longest, check=check)
+    degrees = [degree_of(each) for each in patterns]
+    if degrees:
+        survey.bound(_MOST_MATCHED)
+    most_objects = _MOST_FIELDS // max(survey.heaviest, 1)
+    return Load(
+        most=survey.most,
+        most_objects=most_objects if most_objects < MOST_CONTAINERS else None,
+        longest=longest_of(max(degrees, default=1)),
+        check=check,
+    )
 
 
 def _is_light(annotation: Any) -> bool:
@@ -126,6 +170,8 @@ class _Survey:
 
     def __init__(self) -> None:
         self.most: int | None = None
+        # What the largest object takes, in fields.
+        self.heaviest = 0
         self._is_hashed = False
         # A class that contains itself is looked up here by its own check.
         self._classes: dict[Any, Check | None] = {}
@@ -136,7 +182,8 @@ class _Survey:
         if is_model(annotation) or (
             origin is Annotated and read_notes(args[1:]).beyond is not None
         ):
-            self._bound(MOST_STEPS)  # pydantic sees to the rest
+            self.bound(MOST_STEPS)  # pydantic sees to the rest
+            self._weigh(_weight_of_model(annotation))
             return None
         if origin is Literal:
             return None
@@ -155,9 +202,11 @@ class _Survey:
         return _in_items([self.of(arg) for arg in args if arg is not ...], base is tuple)
 
     def _set(self, item: Any) -> Check | None:
+        self._weigh(_SET)
         inner = _in_items([self._hashed(item)], False)
         if _is_safe(item):
             return inner
+        self.bound(_MOST_HASHED)
         return _each([inner, _of_items(item)])
 
     def _mapping(self, key: Any, value: Any) -> Check | None:
@@ -165,6 +214,7 @@ class _Survey:
         inner = _in_members(self.of(value))
         if _is_safe(key):
             return inner
+        self.bound(_MOST_HASHED)
         return _each([inner, _of_keys(key)])
 
     def _hashed(self, annotation: Any) -> Check | None:
@@ -175,16 +225,19 @@ class _Survey:
 
     def _class(self, annotation: Any) -> Check | None:
         if is_path(annotation):
-            self._bound(_MOST_PATHS)
+            self.bound(_MOST_PATHS)
         elif annotation in _MOST_VALUES:
-            is_slow = self._is_hashed and annotation is decimal.Decimal
-            self._bound(_MOST_HASHED_DECIMALS if is_slow else _MOST_VALUES[annotation])
+            is_decimal = annotation is decimal.Decimal
+            hashed = _MOST_HASHED_DECIMALS if is_decimal else _MOST_HASHED
+            self.bound(hashed if self._is_hashed else _MOST_VALUES[annotation])
         fields = fields_of(annotation)
         if fields is None:
             return None
         if annotation in self._classes:
             return lambda value: _apply(self._classes[annotation], value)
         self._classes[annotation] = None
+        if not is_typeddict(annotation):  # which has what is given, and nothing else
+            self._weigh(_weight_of(fields))
         checks = {field.name: self.of(field.type) for field in fields}
         found = {name: check for name, check in checks.items() if check is not None}
         if not found:
@@ -193,8 +246,42 @@ class _Survey:
         self._classes[annotation] = made
         return made
 
-    def _bound(self, most: int) -> None:
+    def _weigh(self, weight: int) -> None:
+        self.heaviest = max(self.heaviest, weight)
+
+    def bound(self, most: int) -> None:
+        """Read at most so many values."""
         self.most = most if self.most is None else min(self.most, most)
+
+
+def _weight_of(fields: Iterable[Field]) -> int:
+    """What it takes to make an object of a class, in fields."""
+    return sum((1 + _CONTAINER * _is_made_anew(each) for each in fields), _OBJECT)
+
+
+def _is_made_anew(field: Field) -> bool:
+    """Does each object get a default of its own?"""
+    is_by_factory = field.default is MISSING and not field.required
+    return is_by_factory or can_change(field.default)
+
+
+def _weight_of_model(annotation: Any) -> int:
+    """The same for the largest class that pydantic makes objects of. Its schema does not always
+    tell defaults."""
+    heaviest, todo = 0, list(schema_of_model(annotation))
+    for each in todo:  # which grows meanwhile
+        members: dict[str, Any] = each.get("properties", {})
+        flat = sum(_is_flat(member) for member in members.values())
+        heaviest = max(heaviest, _OBJECT + flat + (1 + _CONTAINER) * (len(members) - flat))
+        for inner in each.values():
+            parts: list[Any] = inner if isinstance(inner, list) else [inner]  # pyright: ignore[reportUnknownVariableType]
+            todo += [part for part in parts if isinstance(part, dict)]
+    return heaviest
+
+
+def _is_flat(schema: Any) -> bool:
+    """Is no value that fits an array or an object?"""
+    return isinstance(schema, dict) and cast(Schema, schema).get("type") in _FLAT
 
 
 def _behind(annotation: Any) -> Any:
@@ -282,8 +369,8 @@ def _of_items(item: Any) -> Check:
     native = kind_of(list[item]).native
 
     def check(value: Any) -> None:
-        if value.__class__ is list and len(value) > _FEW:
-            _compare(_readable(value, native))
+        if value.__class__ is list and len(value) > FEW:
+            _compare(_readable(value, native), SET)
 
     return check
 
@@ -292,8 +379,8 @@ def _of_keys(key: Any) -> Check:
     native = kind_of(list[key]).native
 
     def check(value: Any) -> None:
-        if value.__class__ is dict and len(value) > _FEW:
-            _compare(_readable(list(value), native))
+        if value.__class__ is dict and len(value) > FEW:
+            _compare(_readable(list(value), native), DICT)
 
     return check
 
@@ -308,20 +395,8 @@ def _readable(values: list[Any], native: Any) -> list[Any]:
         return cast(list[Any], convert(values[:count], native, strict=False))
 
 
-def _compare(values: list[Any]) -> None:
+def _compare(values: list[Any], layout: Layout) -> None:
     try:
-        hashes = set(map(hash, values))
-    except TypeError:  # it has no hash, and is refused when it is read
+        check_collisions(values, layout)
+    except TypeError:  # one has no hash, and is refused when it is read
         return
-    if len(values) - len(hashes) <= _FEW:
-        return
-    different: dict[int, list[Any]] = {}
-    for value in values:
-        alike = different.setdefault(hash(value), [])
-        if value not in alike:
-            alike.append(value)
-        if len(alike) > MOST_ALIKE:
-            raise TooMuch(
-                f"holds more than {MOST_ALIKE} different values with the same hash, as no data has "
-                "by chance"
-            )
