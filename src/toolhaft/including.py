@@ -66,7 +66,8 @@ def include(
     if not additions and not sources:
         raise TypeError(
             f"there is nothing in {called} to include: mark its methods with @tool, @resource "
-            "or @prompt, or give it tools() and call_tool(name, arguments, ctx)"
+            "or @prompt, or pass discover=True to offer the methods that have a docstring, or give "
+            "it tools() and call_tool(name, arguments, ctx)"
         )
     removals: list[Callable[[], None]] = [offers.add_together(additions)]
     for registry, source in sources:

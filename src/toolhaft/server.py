@@ -199,7 +199,8 @@ class Server(Registering):
 
     @icons.setter
     def icons(self, icons: Sequence[Icon]) -> None:
-        self._tell("icons", list(icons) or None)
+        # A text is left as it is, for the check to name it.
+        self._tell("icons", icons if isinstance(icons, str) else list(icons) or None)
 
     @property
     def instructions(self) -> str | None:

@@ -244,6 +244,16 @@ def test_a_callable_takes_no_coroutines() -> None:
         server.add_tool(later, run_on="there")
 
 
+@pytest.mark.parametrize("kind", [ThreadPoolExecutor, asyncio.SelectorEventLoop])
+def test_a_class_is_refused_where_its_instance_is_meant(kind: type) -> None:
+    with pytest.raises(TypeError, match=rf"run_on takes an instance: {kind.__name__}\(\), not the"):
+        Server("s").add_tool(print_all, run_on=kind)
+
+
+def print_all() -> None:
+    """Print."""
+
+
 # What a call can do there
 
 

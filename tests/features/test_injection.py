@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from toolhaft import Context, Depends, Header, Server
+from toolhaft import Ask, Complete, Context, Depends, Header, Server
 from toolhaft.features.injection import Plan, plan_of
 from toolhaft.features.signature import Signature
 
@@ -436,3 +436,21 @@ def test_mistakes_are_found_at_registration_and_nothing_is_registered(kind: str)
     assert not capabilities.tools
     assert not capabilities.resources
     assert not capabilities.prompts
+
+
+# Notes that were not called
+
+
+@pytest.mark.parametrize("note", [Header, Depends, Ask, Complete])
+def test_a_note_without_its_parentheses_is_refused(note: Any) -> None:
+    """It would be ignored, and the client asked for what it must not give."""
+
+    def whoami(tenant: str) -> str:
+        return tenant
+
+    whoami.__annotations__["tenant"] = Annotated[str, note]
+
+    with pytest.raises(
+        TypeError, match=rf"'whoami': parameter 'tenant': {note.__name__} is not called; write "
+    ):
+        Server("s").add_tool(whoami)

@@ -114,6 +114,13 @@ async def test_title_website_and_icons_can_be_changed_at_run_time(revision: str)
     assert (server.title, server.website_url, len(server.icons)) == ("Two", None, 1)
 
 
+def test_icons_that_are_one_text_are_refused_by_that_text() -> None:
+    server = Server("changing", version="1")
+
+    with pytest.raises(TypeError, match=r"must be a list of Icon.*, not 'https://two"):
+        server.icons = "https://two.example/i.png"  # type: ignore[assignment]
+
+
 async def test_results_since_2026_carry_what_is_said_now() -> None:
     server = Server("changing", version="1", title="One")
     server.add_tool(lambda: "done", name="it")

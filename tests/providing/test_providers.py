@@ -202,6 +202,15 @@ def test_an_object_with_nothing_to_offer_is_refused(nothing: object) -> None:
         including(nothing)
 
 
+def test_an_object_whose_methods_could_be_discovered_is_told_so() -> None:
+    class Plain:
+        def heat(self) -> None:
+            """Heat."""
+
+    with pytest.raises(TypeError, match="or pass discover=True to offer the methods that have a"):
+        including(Plain())
+
+
 # All or nothing
 
 

@@ -34,6 +34,14 @@ def test_it_stays_until_both_owners_have_removed_it() -> None:
     assert list(server.tools) == []
 
 
+def test_a_registration_that_does_not_share_is_told_how_to() -> None:
+    server = Server("shared", version="1")
+    server.add_tool(add, shared=True)
+
+    with pytest.raises(ValueError, match="already, which is shared; pass shared=True here as well"):
+        server.add_tool(add)
+
+
 def test_an_owner_removes_its_share_once() -> None:
     server = Server("shared", version="1")
     first, second = server.add_tool(add, shared=True), server.add_tool(add, shared=True)

@@ -17,11 +17,18 @@ from ..schema.notes import alias_of, is_field, read_notes
 from ..schema.renewal import can_change, renewed
 from .authoring import unwrapped
 from .completer import Complete
-from .depends import Dependency, Header
+from .depends import Dependency, Depends, Header
 from .signs import Ask, Asked, is_context
 
 _KINDS = inspect.Parameter
 _MSGSPEC_FIELD = type(msgspec.field(default=0))
+# Notes that say nothing until they are called, and how they are written.
+_UNCALLED = (
+    (Header, 'Header("X-Tenant")'),
+    (Depends, "Depends(function)"),
+    (Ask, 'Ask("Which size?")'),
+    (Complete, "Complete(function)"),
+)
 
 
 class Unsafe:
@@ -158,6 +165,7 @@ def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters, what
             note for _, *each in inside for note in each if isinstance(note, Dependency | Header)
         ]
     _refuse_aliases(parameter.name, [*notes, parameter.default], what)
+    _refuse_uncalled(parameter.name, [*notes, parameter.default], what)
     default = MISSING if parameter.default is parameter.empty else parameter.default
     if isinstance(default, Dependency | Header) or is_field(default):
         notes.append(default)
@@ -189,6 +197,16 @@ def _refuse_aliases(name: str, notes: list[Any], what: str) -> None:
             f"{what}: parameter {name!r} has the alias {alias!r}, and arguments have the names of "
             f"their parameters; name the parameter {alias!r}, or take a model with this alias"
         )
+
+
+def _refuse_uncalled(name: str, notes: list[Any], what: str) -> None:
+    """A note without its parentheses would be ignored, and clients asked for the value."""
+    for note in notes:
+        for uncalled, example in _UNCALLED:
+            if note is uncalled:
+                raise TypeError(
+                    f"{what}: parameter {name!r}: {note.__name__} is not called; write {example}"
+                )
 
 
 def _described(name: str, base: Any, notes: list[Any], default: Any) -> Parameter:

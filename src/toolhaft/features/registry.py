@@ -191,9 +191,12 @@ class Registry(Generic[T]):
             ValueError: the name is taken.
         """
         if self.is_taken(name):
+            slot = self.found(name)
+            shared = ", which is shared; pass shared=True here as well, or"
             raise ValueError(
-                f"there is a {self._what} {name!r} already; give this one another name, or "
-                "pass replace=True to replace it"
+                f"there is a {self._what} {name!r} already"
+                f"{shared if slot is not None and slot.sharers else ';'} give this one another "
+                "name, or pass replace=True to replace it"
             )
 
     def check_followers(self, name: str) -> None:

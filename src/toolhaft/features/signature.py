@@ -294,13 +294,16 @@ class Signature:
             if not is_plain(parameter.type):
                 self.is_marked |= is_marked(schema_of(parameter.type, given=True))
             kind = kind_of(parameter.type, strict=self._strict)
-            if kind.patterns and (longest := longest_match(kind.patterns)) is not None:
-                self._large = min(self._large, longest)
         except (TypeError, ValueError, RecursionError, re.error) as error:
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: {error or 'a type without an end'}; "
                 f"{CARRIED}"
             ) from None
+        try:
+            if kind.patterns and (longest := longest_match(kind.patterns)) is not None:
+                self._large = min(self._large, longest)
+        except (ValueError, RecursionError, re.error) as error:
+            raise TypeError(f"{self.what}: parameter {parameter.name!r}: {error}") from None
         self._check_default(parameter, kind)
         if kind.hidden:
             raise TypeError(

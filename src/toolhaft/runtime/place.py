@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from contextvars import copy_context
 from functools import partial
 from inspect import iscoroutinefunction
@@ -224,6 +224,7 @@ def place_of(run_on: object) -> LoopPlace | CallablePlace:
     """
     if isinstance(run_on, asyncio.AbstractEventLoop):
         return LoopPlace(run_on)
+    _refuse_class(run_on)
     if any(kind.__module__ in _ISOLATED for kind in type(run_on).__mro__):
         raise TypeError(
             f"run_on={type(run_on).__name__}: a tool runs in the process and the interpreter of "
@@ -242,3 +243,8 @@ def place_of(run_on: object) -> LoopPlace | CallablePlace:
     raise TypeError(
         f"run_on takes an event loop, or what takes a function and calls it, not {run_on!r}"
     )
+
+
+def _refuse_class(run_on: object) -> None:
+    if isinstance(run_on, type) and issubclass(run_on, Executor | asyncio.AbstractEventLoop):
+        raise TypeError(f"run_on takes an instance: {run_on.__name__}(), not the class")
