@@ -6,10 +6,14 @@ import pytest
 
 # The files that take longest. Whoever is given one of them last keeps the others waiting.
 LONGEST = [
+    # Looks at every living object several times, so it wants a young process.
+    "tests/runtime/test_forgetting_calls.py",
     "tests/runtime/test_stdio_process.py",
     "tests/clients/test_inspector.py",
     "tests/attach/test_attach_bridge.py",
     "tests/cli/test_check.py",
+    "tests/robustness/test_pauses.py",
+    "tests/runtime/test_lane_states.py",
     "tests/conformance/test_conformance.py",
     "tests/robustness/test_signals.py",
     "tests/robustness/test_wild_tools.py",
