@@ -742,3 +742,14 @@ def test_whether_numbers_are_unique_is_found_out_without_comparing_all_of_them()
     assert problems([*numbers, 0.0], {"uniqueItems": True}) == [
         "items must differ, but 0 and 100000 are the same"
     ]
+
+
+def test_no_more_forms_are_tried_than_it_takes_to_find_what_is_told() -> None:
+    forms = [{"type": kind} for kind in ("integer", "string", "boolean", "null")]
+    schema = {"type": "array", "items": {"anyOf": forms}}
+
+    lines = problems([[] for _ in range(5_000)], schema)
+
+    assert len(lines) == 21
+    assert lines[0] == "[0]: expected an integer, a string, a boolean or null, got []"
+    assert lines[-1] == "… and more"

@@ -137,10 +137,11 @@ def _fits_none(run: Run, value: Any, forms: Forms, path: Path) -> None:
     if not run.is_refused:
         run.refuse()
     try:
-        run.found += _closest(run, value, forms, path)
+        closest = _closest(run, value, forms, path)
     except Spent:
         run.fail(path, f"must fit one of {len(forms.all)} forms", value)
         raise
+    run.keep(closest)
 
 
 def _closest(run: Run, value: Any, forms: Forms, path: Path) -> list[Problem]:

@@ -110,7 +110,15 @@ class Run:
             raise Misfit
         if not self.is_refused:
             self.refuse()
-        self.found.append(Problem(path, words, got))
+        self.keep([Problem(path, words, got)])
+
+    def keep(self, problems: list[Problem]) -> None:
+        """These were found.
+
+        Raises:
+            Enough: there are more than will be told, so there is no need to look further.
+        """
+        self.found += problems
         if len(self.found) >= _MOST_FOUND:
             raise Enough
 
