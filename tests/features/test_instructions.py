@@ -1,6 +1,8 @@
 """What a server says of itself, which may change while it runs: instructions, also of the servers
 that it includes, title and icons."""
 
+import sys
+import threading
 from typing import Any
 
 import pytest
@@ -9,6 +11,8 @@ from tests.asking import NEW, OLD
 from tests.asking import told as told_of
 
 from toolhaft import Icon, Server
+from toolhaft.features.instructions import Instructions
+from toolhaft.features.joining import Prefix
 from toolhaft.testing import Client
 
 both_eras = pytest.mark.parametrize("revision", [OLD, NEW])
@@ -143,3 +147,29 @@ def test_what_is_of_the_wrong_type_is_refused_and_changes_nothing(name: str) -> 
     with pytest.raises(TypeError):
         setattr(server, name, 5)
     assert getattr(server, name) == before
+
+
+def test_servers_that_are_included_from_several_threads_are_all_heard() -> None:
+    outer, begun = Instructions(None), threading.Barrier(4)
+    texts = [[f"{thread} says {number}" for number in range(500)] for thread in range(4)]
+
+    def include(said: list[str]) -> None:
+        begun.wait()
+        for text in said:
+            outer.include(Instructions("passing by"), Prefix(None))()
+            outer.include(Instructions(text), Prefix(None))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=include, args=(said,)) for said in texts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+
+    whole = outer.whole()
+    assert whole is not None
+    assert sorted(whole.split("\n\n")) == sorted(text for said in texts for text in said)

@@ -16,8 +16,9 @@ class Instructions:
 
     def __init__(self, own: str | None) -> None:
         self._own = own
-        # Of each included server, under its prefix. Replaced as a whole, never altered.
-        self._parts: tuple[_Part, ...] = ()
+        # Of each included server, under its prefix, in their order. Putting one in and taking one
+        # out are single steps, so that no thread undoes what another one has done.
+        self._parts: dict[_Part, None] = {}
 
     @property
     def own(self) -> str | None:
@@ -32,23 +33,21 @@ class Instructions:
     def include(self, other: "Instructions", prefix: Prefix) -> Callable[[], None]:
         """Add what another server says, now and later; the result takes it away again."""
         part = _Part(other, prefix)
-        self._parts = (*self._parts, part)
-        return partial(self._leave, part)
+        self._parts[part] = None
+        return partial(self._parts.pop, part, None)
 
     def whole(self) -> str | None:
         """All of it, as clients get it now: a paragraph for each server that says something."""
-        told = [text for part in self._parts if (text := part.text())]
+        own = self._own
+        told = [text for part in list(self._parts) if (text := part.text())]
         if not told:
-            return self._own
-        return "\n\n".join([self._own, *told] if self._own else told)
+            return own
+        return "\n\n".join([own, *told] if own else told)
 
     def wire(self) -> str | UnsetType:
         """The same, as it is sent: an empty text is, nothing is not."""
         text = self.whole()
         return UNSET if text is None else text
-
-    def _leave(self, part: "_Part") -> None:
-        self._parts = tuple(each for each in self._parts if each is not part)
 
 
 class _Part:
