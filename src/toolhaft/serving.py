@@ -293,7 +293,8 @@ def _for_workers(mounted: Mounted) -> Settings:
 def _check_sessions(service: Offered, why: str) -> None:
     names = service.tools_with_session
     if names:
-        raise ValueError(f"{service.name}: {', '.join(names)} needs a session, {why}")
+        tools = f"the tool {names[0]} needs" if len(names) == 1 else f"{', '.join(names)} need"
+        raise ValueError(f"server {service.name!r}: {tools} a session, {why}")
 
 
 def _offer(app: App, path: str, service: Offered, terms: Terms, own_hosts: Sequence[str]) -> None:

@@ -28,7 +28,14 @@ def open_to_write(path: str, flags: int, mode: int = 0o666) -> int:
         if error.errno not in (errno.ELOOP, errno.EMLINK) or not os.path.islink(path):
             raise
     # Nothing is created and nothing is lost before it is known what the link points to.
-    descriptor = os.open(path, flags & ~(os.O_CREAT | os.O_TRUNC) | _PLAIN)
+    try:
+        descriptor = os.open(path, flags & ~(os.O_CREAT | os.O_TRUNC) | _PLAIN)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            error.errno,
+            "it is a symbolic link to a file that does not exist; give the name of that file",
+            path,
+        ) from None
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(

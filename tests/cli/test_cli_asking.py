@@ -91,7 +91,7 @@ def test_answers_are_given(
     done = toolhaft("call", "author.py", tool, "--revision", era, *words, cwd=tmp_path)
 
     assert (done.returncode, done.stdout) == (0, f"{told}\n"), done.stderr
-    assert done.stderr == ("note: nobody has asked for --answer x\n" if tool == "adapt" else "")
+    assert done.stderr == ("note: no question has used --answer x\n" if tool == "adapt" else "")
 
 
 @each_era

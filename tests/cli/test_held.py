@@ -211,4 +211,4 @@ def test_other_options_that_are_not_used_are_named(
 
     assert len(said) == (told is not None)
     if told is not None:
-        assert said[0].startswith(f"toolhaft: author.py gives {told} to what would serve there")
+        assert said[0].startswith(f"toolhaft: author.py passes {told} to server.run, asgi or a ")

@@ -1123,7 +1123,7 @@ async def test_an_included_tool_that_needs_a_session_says_so_as_well() -> None:
 
 
 async def test_a_tool_that_needs_a_session_is_not_served_where_there_are_none() -> None:
-    with pytest.raises(ValueError, match="s: add needs a session, and sessions='stateless'"):
+    with pytest.raises(ValueError, match="server 's': the tool add needs a session, and sess"):
         cart().asgi(sessions="stateless")
 
 

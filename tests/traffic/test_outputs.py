@@ -60,7 +60,7 @@ def test_a_link_to_nothing_makes_no_file(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to("authorized_keys")
 
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="it is a symbolic link to a file that does not"):
         replace(str(link), b"new")
 
     assert not (tmp_path / "authorized_keys").exists()

@@ -25,6 +25,7 @@ from toolhaft_bridge.places import (
 
 from ..exposition import table
 from ..measured import BOUNDS, Key, Measured, Page
+from .option_values import joined
 from .showing import as_json, failed, show
 
 
@@ -61,7 +62,7 @@ class NoMetrics(Exception):
 def execute(options: argparse.Namespace) -> int:
     """Print the metrics."""
     try:
-        text = text_of(options.where, dict(options.header), _RESET if options.reset else _READ)
+        text = text_of(options.where, joined(options.header), _RESET if options.reset else _READ)
         if options.text:
             show(text, end="")
             return 0

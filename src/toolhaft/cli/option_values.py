@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from collections.abc import Iterable
 
 LISTS = ("tools", "resources", "templates", "prompts")
 
@@ -28,6 +29,15 @@ def header(text: str) -> tuple[str, str]:
     if not is_name or not colon or any(not " " <= sign <= "\xff" for sign in value):
         raise argparse.ArgumentTypeError(f"a header is written 'Name: value', not {text!r}")
     return name, value
+
+
+def joined(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Headers by name; one that is given several times has its values in one line."""
+    values: dict[str, str] = {}
+    for name, value in headers:
+        key = name.lower()
+        values[key] = f"{values[key]}, {value}" if key in values else value
+    return values
 
 
 def list_name(text: str) -> str:

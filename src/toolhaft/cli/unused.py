@@ -69,8 +69,8 @@ def check_unused(loaded: Loaded, options: argparse.Namespace) -> None:
     if unused:
         instead = spelled([_OPTIONS[name] for name in unused])
         complain(
-            f"toolhaft: {file} gives {' and '.join(unused)} to what would serve there, which is "
-            f"not used here; say it by {instead}"
+            f"toolhaft: {file} passes {' and '.join(unused)} to server.run, asgi or a Listener, "
+            f"which toolhaft run does not use; pass {instead} instead"
         )
 
 

@@ -135,7 +135,7 @@ async def _talk(
                 visit = Visit(asked, wires, is_http=place.is_http, raw=options.raw)
                 status = await talk(visit, options)
                 for name in answers.unused():
-                    complain(f"note: nobody has asked for --answer {name}\n")
+                    complain(f"note: no question has used --answer {name}\n")
                 # Leaving is not part of the answer.
                 limit.reschedule(None)
                 watchdog.stop()
