@@ -293,3 +293,20 @@ def test_a_backup_has_the_mode_of_its_file(tmp_path: Path, before: int) -> None:
     files.back_up(files.read(path))
 
     assert (backup.read_bytes(), mode(backup), mode(path)) == (b"{}", before, before)
+
+
+def test_a_backup_is_not_removed_through_a_folder_that_became_a_link(tmp_path: Path) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    (project / ".vscode").mkdir(parents=True)
+    (project / ".vscode" / "mcp.json").write_text("{}")
+    elsewhere.mkdir()
+    precious = elsewhere / "mcp.json.toolhaft.bak"
+    precious.write_text("precious")
+    snapshot = files.read(project / ".vscode" / "mcp.json", project)
+    (project / ".vscode").rename(project / "before")
+    (project / ".vscode").symlink_to(elsewhere)
+
+    with pytest.raises(Unclear, match="symbolic link"):
+        files.drop_backup(snapshot)
+
+    assert precious.read_text() == "precious"

@@ -1,5 +1,6 @@
 """Files that belong to others: read as they are, changed as a whole or not at all."""
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -208,8 +209,14 @@ def kept(snapshot: Snapshot) -> bytes | None:
 
 
 def drop_backup(snapshot: Snapshot) -> None:
-    """Remove the backup of a file, if there is one."""
-    backup_of(snapshot.path).unlink(missing_ok=True)
+    """Remove the backup of a file, if there is one.
+
+    Raises:
+        Unclear: its folder is reached through a link of a project.
+    """
+    path = snapshot.path
+    with contextlib.suppress(FileNotFoundError), folders.opened(path.parent, snapshot.root) as at:
+        at.remove(backup_of(path).name)
 
 
 def _content(folder: Folder, name: str) -> bytes | None:
