@@ -9,6 +9,7 @@ from toolhaft.protocol.head import Fields, Head
 from toolhaft.protocol.http import Doors, Regulars, unreadable
 
 MOST = 1000
+OLDER = {"mcp_protocol_version": "2025-11-25"}
 ORDINARY = {
     b"host": b"localhost",
     b"content-type": b"application/json",
@@ -213,3 +214,28 @@ def test_what_others_see_too_cannot_be_changed() -> None:
 
     with pytest.raises(TypeError):
         head.raw[b"host"] = b"elsewhere"  # type: ignore[index]
+
+
+def test_a_session_that_came_last_is_known_again_until_another_comes() -> None:
+    regulars = familiar()
+    first, second = (fields(mcp_session_id=id_, **OLDER) for id_ in ("a", "b"))
+    heads = [regulars.meet(each) for each in (first, list(first), second, first)]
+
+    assert heads[0] is heads[1]
+    assert [head.session for head in heads] == [b"a", b"a", b"b", b"a"]
+
+
+def test_what_a_server_does_to_its_list_changes_no_head_that_is_known() -> None:
+    regulars = familiar()
+    given = fields(mcp_session_id="a", **OLDER)
+    regulars.meet(given)
+    given[:] = [(name, b"b" if value == b"a" else value) for name, value in given]
+
+    assert regulars.meet(given).session == b"b"
+
+
+def test_no_secret_is_kept_of_the_head_that_came_last() -> None:
+    regulars = familiar()
+    regulars.meet(fields(authorization="Bearer x"))
+
+    assert regulars._last is None
