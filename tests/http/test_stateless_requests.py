@@ -1,6 +1,7 @@
 """2026-07-28 over HTTP: each request stands for itself."""
 
 import asyncio
+import json
 from typing import Annotated, Any
 
 import pytest
@@ -952,3 +953,23 @@ async def test_a_running_call_is_answered_when_the_service_gives_up() -> None:
     answer = await exchange.answer()
 
     assert (answer.code, answer.json["id"]) == (-32603, 9)
+
+
+async def test_what_a_tool_does_to_the_capabilities_is_its_own() -> None:
+    server = new_server()
+
+    @server.tool
+    async def marks(ctx: Context) -> bool:
+        declared = ctx.client.capabilities["sampling"]
+        was_marked = "mark" in declared
+        declared["mark"] = True
+        return was_marked
+
+    client = new_client(server)
+    params = {"name": "marks", "arguments": {}}
+    declared = {"io.modelcontextprotocol/clientCapabilities": {"sampling": {}}}
+    body = request(1, "tools/call", **params, _meta={**ENVELOPE, **declared})
+    compact = json.dumps(body, separators=(",", ":")).encode()
+    answers = [await client.post(compact, **mirrored("tools/call", params)) for _ in range(4)]
+
+    assert [answer.text for answer in answers] == ["false"] * 4

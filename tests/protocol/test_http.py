@@ -754,6 +754,66 @@ def test_a_head_that_agreed_once_is_compared_with_each_version() -> None:
     assert [code(version) for version in versions] == [None, None, -32020, None]
 
 
+def compact(id_: int, name: str = "t", **params: Any) -> bytes:
+    """A call of a tool, written as clients do."""
+    given = {"name": name, "arguments": {}, "_meta": META, **params}
+    message = {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": given}
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def test_a_call_like_an_accepted_one_differs_in_its_id_and_arguments() -> None:
+    peer, sent = Peer(Implementation(name="s", version="1")), head(**GOOD)
+    first = peer.take(decode(compact(1, arguments={"a": 1})), None, sent)
+    again = peer.take(decode(compact(2, arguments={"a": 2})), None, sent)
+
+    assert isinstance(first, Call)
+    assert isinstance(again, Call)
+    assert sent.accepted is not None
+    assert again.caller is first.caller
+    assert (again.id, bytes(again.params.arguments)) == (2, b'{"a":2}')
+
+
+@pytest.mark.parametrize(
+    ("other", "code"),
+    [
+        (compact(2, "other"), -32020),
+        (compact(2, _meta={**META, VERSION: "2031-01-01"}), -32020),
+        (compact(2, _meta={VERSION: "2026-07-28"}), -32602),
+        (compact(2, _meta={**META, "io.modelcontextprotocol/logLevel": "loud"}), -32602),
+        (compact(2, _meta={}), -32602),
+        (compact(2, requestState="forged"), -32603),  # here is no seal to open it with
+    ],
+)
+def test_a_call_unlike_the_accepted_one_is_checked_like_the_first(other: bytes, code: int) -> None:
+    def told(event: object) -> object:
+        return event.error.code if isinstance(event, Reply) else None
+
+    peer, sent = Peer(Implementation(name="s", version="1")), head(**GOOD)
+    codes = [told(peer.take(decode(each), None, sent)) for each in (compact(1), other, compact(3))]
+
+    assert codes == [None, code, None]
+
+
+def test_a_call_like_an_accepted_one_is_that_of_its_own_principal() -> None:
+    peer, sent = Peer(Implementation(name="s", version="1")), head(**GOOD)
+    calls = [peer.take(decode(compact(1)), each, sent) for each in ("ann", "ben", None, "ann")]
+
+    assert [call.caller.principal for call in calls if isinstance(call, Call)] == [
+        "ann", "ben", None, "ann",
+    ]  # fmt: skip
+
+
+def test_an_envelope_with_a_token_is_not_kept() -> None:
+    peer, sent = Peer(Implementation(name="s", version="1")), head(**GOOD)
+    tokens = [
+        peer.take(decode(compact(1, _meta={**META, "progressToken": token})), None, sent)
+        for token in (1, 2)
+    ]
+
+    assert [call.request_meta.progress_token for call in tokens if isinstance(call, Call)] == [1, 2]
+    assert sent.accepted is None
+
+
 @pytest.mark.parametrize("method", ["initialize", "tools/list"])
 def test_who_lacks_an_envelope_is_told_that_its_header_asks_for_one(method: str) -> None:
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, to_builtins
 
 from ..errors import Cancelled
 from ..protocol.calls import READY, Exchange
@@ -149,7 +149,8 @@ class Context(Current):
             name=None if info is None else info.name,
             version=None if info is None else info.version,
             revision=caller.revision.date,
-            capabilities=dict(caller.capabilities),
+            # A copy down to the last member: other calls have the same caller.
+            capabilities=to_builtins(caller.capabilities),
         )
 
     @property

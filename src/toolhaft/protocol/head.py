@@ -10,11 +10,12 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Raw, Struct
 
 from ..errors import HeaderMismatch
 from ..patterns import pattern
 from ..types.wire import RequestMeta
+from .calls import Caller
 from .revisions import DEFAULT_HANDSHAKE, REVISIONS, Revision
 
 VERSION: Final = b"mcp-protocol-version"
@@ -109,6 +110,17 @@ def _twice(names: _Names) -> frozenset[bytes]:
     return frozenset(twice)
 
 
+class Envelope(Struct, frozen=True, eq=False):
+    """A call of a tool that was accepted with some head: the text of its `_meta`, the tool that it
+    names, the principal, and what all of them have come to."""
+
+    text: Raw
+    name: str
+    principal: str | None
+    meta: RequestMeta
+    caller: Caller
+
+
 _new = object.__new__
 
 
@@ -118,6 +130,7 @@ class Head(Mapping[str, str]):
     __slots__ = (
         "_agreed",
         "_raw",
+        "accepted",
         "fits",
         "layout",
         "repeated",
@@ -145,6 +158,8 @@ class Head(Mapping[str, str]):
         # What they and a body were found to say last: the version, the method, and which parameter
         # is called how.
         self._agreed: tuple[object, str, str | None, object] | None = None
+        # The first call of a tool that was accepted with this head; see `Peer.take`.
+        self.accepted: Envelope | None = None
         self.layout = layout
         self.sent: Values = (*values, None)
         # Which session the client names.
@@ -177,6 +192,7 @@ class Head(Mapping[str, str]):
         other.stateless = self.stateless
         other.welcome = self.welcome
         other._agreed = self._agreed
+        other.accepted = self.accepted
         other._raw = None
         return other
 
