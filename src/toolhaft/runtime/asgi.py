@@ -38,7 +38,7 @@ _PATIENCE: Final = 30.0
 class Mounted:
     """A service at a path."""
 
-    __slots__ = ("_bus", "_endpoint", "service", "settings", "store")
+    __slots__ = ("_bus", "endpoint", "service", "settings", "store")
 
     def __init__(
         self, service: Service, settings: Settings, *, store: Store, bus: Bus | None = None
@@ -47,35 +47,31 @@ class Mounted:
         self.settings = settings
         self.store = store
         self._bus = bus
-        self._endpoint: Endpoint | None = None
+        # If there was use for one.
+        self.endpoint: Endpoint | None = None
 
     def here(self) -> Endpoint:
         """The endpoint on this loop."""
-        endpoint = self._endpoint
-        if endpoint is None or not endpoint.is_here:
+        endpoint = self.endpoint
+        if endpoint is None or endpoint.task_here() is None:
             if endpoint is not None:
                 endpoint.forget()
             make: Callable[..., Endpoint] = Endpoint
             if self.service.traffic is not None:
                 make = partial(LoggedEndpoint, traffic=self.service.traffic)
-            self._endpoint = endpoint = make(
+            self.endpoint = endpoint = make(
                 self.service, self.settings, store=self.store, bus=self._bus
             )
         return endpoint
 
     def at_hand(self, loop: asyncio.AbstractEventLoop) -> Endpoint | None:
         """The endpoint, if it is on this loop already."""
-        endpoint = self._endpoint
+        endpoint = self.endpoint
         return endpoint if endpoint is not None and endpoint.loop is loop else None
-
-    @property
-    def endpoint(self) -> Endpoint | None:
-        """The endpoint, if there was use for one."""
-        return self._endpoint
 
     async def close(self) -> None:
         """End it; the next request begins it anew."""
-        endpoint, self._endpoint = self._endpoint, None
+        endpoint, self.endpoint = self.endpoint, None
         if endpoint is not None:
             await endpoint.close()
             log_summary(self.service)
@@ -145,7 +141,12 @@ class App:
         if scope["type"] == "http":
             mounted = self._mounted.get(scope["path"]) or self._find(scope)
             if mounted is not None:
-                await mounted.here()(scope, receive, send)
+                endpoint = mounted.endpoint
+                task = None if endpoint is None else endpoint.task_here()
+                if endpoint is None or task is None:
+                    await mounted.here()(scope, receive, send)
+                else:
+                    await endpoint.serve(task, scope, receive, send)
             else:
                 with contextlib.suppress(ClientIsGone):
                     await self._other(scope, send)

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterable
 from threading import get_ident
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from msgspec import UNSET, Struct
 
@@ -30,7 +30,7 @@ from ..protocol.ports import Bus, Guard, Store
 from .answering import Answering
 from .driver import ENDS, Driver
 from .ended import ends_task
-from .endurance import shelter
+from .endurance import is_run_here, shelter
 from .guarding import GuardFailed, principal_of
 from .listening import Listening
 from .memory import MemoryStore
@@ -106,6 +106,7 @@ class Endpoint:
         # Nothing is to be known of a request but what it says, and everybody is welcome.
         self._is_plain = settings.guard is None and not settings.pairs
         self._has_sessions = settings.sessions != "stateless"
+        self._shelters = is_run_here(self.loop)
         self._ending = False
         if service.lifespan is not None:
             service.lifespan.join()
@@ -121,11 +122,10 @@ class Endpoint:
         """What runs its calls."""
         return self._driver
 
-    @property
-    def is_here(self) -> bool:
-        """Is this the task of a request that this endpoint can serve?"""
+    def task_here(self) -> "asyncio.Task[Any] | None":
+        """The task that runs, if this endpoint can serve a request in it."""
         # Asking for the loop that runs would be a call of the system.
-        return self._thread == get_ident() and asyncio.current_task(self.loop) is not None
+        return asyncio.current_task(self.loop) if self._thread == get_ident() else None
 
     # For a server that can do without a task for each request
 
@@ -160,7 +160,20 @@ class Endpoint:
         """Serve a request; its call may be under way already."""
         task = asyncio.current_task(self.loop)
         assert task is not None, "a request is served in a task"
-        shelter(task)
+        await self.serve(task, scope, receive, send, begun=begun)
+
+    async def serve(
+        self,
+        task: "asyncio.Task[Any]",
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        *,
+        begun: Begun | None = None,
+    ) -> None:
+        """The same for a task that is known already."""
+        if self._shelters:
+            shelter(task)
         patience = self._patience
         response = Response(send, patience, task)
         try:

@@ -33,6 +33,11 @@ def run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[Any]") -
                 _register_task(task)
 
 
+def is_run_here(loop: asyncio.AbstractEventLoop) -> bool:
+    """Are there tasks to hide on this loop?"""
+    return loop in _sheltered
+
+
 def shelter(task: "asyncio.Task[Any]") -> None:
     """Hide a task of the server's own on a loop that is run here: a tool that cancels every task
     that there is does not find it. Of the loops of others, all tasks are theirs to end."""

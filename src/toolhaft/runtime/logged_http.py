@@ -1,5 +1,6 @@
 """A service over HTTP with a traffic log: the same as without, and each message is written down."""
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -25,16 +26,22 @@ class LoggedEndpoint(Endpoint):
     def expects(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
         """Nothing: what is logged goes by the one way on which all bodies are seen."""
 
-    async def __call__(
-        self, scope: Scope, receive: Receive, send: Send, *, begun: Begun | None = None
+    async def serve(
+        self,
+        task: "asyncio.Task[Any]",
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        *,
+        begun: Begun | None = None,
     ) -> None:
         """Serve a request."""
         if scope.get(PAIR_SCOPE):  # its connection logs by itself
-            await super().__call__(scope, receive, send)
+            await super().serve(task, scope, receive, send)
             return
         scope = {**scope, "headers": tuple(scope["headers"])}  # which are read twice from now on
         request = _Request(self._traffic, scope, receive, send)
-        await super().__call__(scope, request.receive, request.send)
+        await super().serve(task, scope, request.receive, request.send)
 
 
 class _Request:

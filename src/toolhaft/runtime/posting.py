@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ..envelope import Decoded, Fault, Id, Message, decode
+from ..envelope import Decoded, Fault, Id, Message, ToolCall, decode
 from ..errors import HeaderMismatch
 from ..protocol import calls as events
 from ..protocol.handshake import OPEN, Session, SessionMode
@@ -151,7 +151,17 @@ class Posting:
         finally:
             enter_task(loop, task)
         if type(outcome) is Whole:
-            await response.whole(outcome)
+            # `Response.whole`, written out: saves a coroutine for each call.
+            body = outcome.body
+            headers = [*outcome.headers, (b"content-length", b"%d" % len(body)), *response.headers]
+            start = {"type": "http.response.start", "status": outcome.status, "headers": headers}
+            send = response.send
+            response.begun = response.ended = True
+            try:
+                await send(start)
+                await send({"type": "http.response.body", "body": body})
+            except OSError as error:
+                raise ClientIsGone from error
         elif type(outcome) is Begun:
             await self.see_through(outcome, response, receive)
         else:
@@ -167,7 +177,10 @@ class Posting:
         Raises:
             TurnedAway: it cannot be taken now.
         """
-        if isinstance(decoded, Fault | list) or decoded.id is UNSET or decoded.method in _LONG:
+        # Nearly all are calls of tools; asking for the union costs 2,600 instructions.
+        if type(decoded) is not ToolCall and (
+            isinstance(decoded, Fault | list) or decoded.id is UNSET or decoded.method in _LONG
+        ):
             return None
         live: Live | None = None
         if not head.stateless:
