@@ -289,7 +289,7 @@ async def test_the_end_of_a_session_leaves_the_calls_of_others_alone() -> None:
 
 
 async def test_a_connection_that_cannot_be_written_to_frees_the_thread_of_its_call() -> None:
-    server = new_server(threads=1, waiting_bytes=1000)
+    server = new_server(threads=1, waiting_bytes=1000, progress_per_second=1_000_000)
     talk, wire = Talk(server), Wire(server.asgi())
     client = StatelessClient(wire)
     call = client.start_tool("talk", meta={"progressToken": 1})
@@ -303,7 +303,7 @@ async def test_a_connection_that_cannot_be_written_to_frees_the_thread_of_its_ca
 
 
 async def test_a_call_of_a_session_goes_on_when_its_connection_cannot_be_written_to() -> None:
-    server = new_server(threads=1, waiting_bytes=1000)
+    server = new_server(threads=1, waiting_bytes=1000, progress_per_second=1_000_000)
     talk, wire = Talk(server), Wire(server.asgi())
     client = await shaken(wire)
     call = client.start_tool("talk", meta={"progressToken": 1})
@@ -323,7 +323,7 @@ async def test_a_connection_that_cannot_be_written_to_is_no_bug(
     kind: type[StatelessClient | SessionClient], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    server = new_server(threads=1, waiting_bytes=1000)
+    server = new_server(threads=1, waiting_bytes=1000, progress_per_second=1_000_000)
     talk, wire = Talk(server), Wire(server.asgi())
     client = kind(wire)
     if isinstance(client, SessionClient):
@@ -353,7 +353,7 @@ async def test_an_answer_that_cannot_be_written_is_no_bug(caplog: pytest.LogCapt
 async def test_a_host_that_cancels_a_request_frees_the_thread_of_its_call(
     kind: type[StatelessClient | SessionClient],
 ) -> None:
-    server = new_server(threads=1, waiting_bytes=1000)
+    server = new_server(threads=1, waiting_bytes=1000, progress_per_second=1_000_000)
     talk, wire = Talk(server), Wire(server.asgi())
     client = kind(wire)
     if isinstance(client, SessionClient):
@@ -418,7 +418,9 @@ async def test_a_client_that_did_not_read_can_come_back_once_more(
 
 
 async def test_a_client_that_is_back_and_does_not_read_frees_the_thread_of_its_call() -> None:
-    server = new_server(threads=1, stall_seconds=0.1, waiting_bytes=1000)
+    server = new_server(
+        threads=1, stall_seconds=0.1, waiting_bytes=1000, progress_per_second=1_000_000
+    )
     talk, client = Talk(server), await shaken(server.asgi())
     call = client.start_tool("talk", meta={"progressToken": 1})
     last = await first_message(call)

@@ -40,6 +40,7 @@ class Limits(Struct, metaclass=_Named, frozen=True, kw_only=True):
     # The cleanup of a call, which a cancellation or a timeout does not interrupt.
     cleanup_seconds: float = 10
     # Reports of progress that a call sends: so many at once, and so many a second after that.
+    # Of those beyond it the newest is sent as soon as the rate allows, or before the answer.
     progress_per_second: float = 100
     # From the end of input, or the first signal, to the end of the process.
     shutdown_seconds: float = 0.8

@@ -71,7 +71,7 @@ class Driver:
         self._mask = mask
         self.answer_seconds = answer_seconds
         self.cleanup_seconds = cleanup_seconds
-        self.seconds_per_report = 1 / progress_per_second
+        self.progress_per_second = progress_per_second
         self.store = store
         self.counter = counter
         self._ended = counter.ended
@@ -224,6 +224,13 @@ class Driver:
         if await end_of(done, job.give_up):
             raise asyncio.CancelledError
         return done.result().value()
+
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do something on the loop after so many seconds. From any thread."""
+        if self.is_here:
+            self.loop.call_later(seconds, action)
+        else:
+            self.loop.call_soon_threadsafe(self.loop.call_later, seconds, action)
 
     def run(self, outcome: Coroutine[Any, Any, Any]) -> Any:
         """The outcome of something that runs on the loop, for a thread that waits for it."""

@@ -27,6 +27,7 @@ from .cleanup import COUNTING, Cleanup, Cleanups, cancel_once, warn
 from .ended import Ended, end_of
 from .lane import Job
 from .line import Line
+from .pacing import Pace
 
 RESULT: Final = (Wire, bytes)
 
@@ -62,8 +63,8 @@ class Driving(AskingDriver, Protocol):
     # How long a cleanup may take, and the calls that do one.
     cleanup_seconds: float
     cleaning: "set[Running]"
-    # What one report of progress takes of the time of its call.
-    seconds_per_report: float
+    # Reports of progress that a call sends: so many at once, and so many a second after that.
+    progress_per_second: float
 
     @property
     def is_here(self) -> bool:
@@ -72,6 +73,10 @@ class Driving(AskingDriver, Protocol):
 
     def soon(self, key: Hashable, action: Callable[[], None], /) -> None:
         """Do something in the next turn of the loop, and only once for a key."""
+        ...
+
+    def later(self, seconds: float, action: Callable[[], None], /) -> None:
+        """Do something on the loop after so many seconds. From any thread."""
         ...
 
     def run(self, outcome: Coroutine[Any, Any, Any], /) -> Any:
@@ -107,8 +112,9 @@ class Running(Call, eq=False, kw_only=True):
     began: float = field(default_factory=perf_counter)
     # How far it has said that it is.
     reached: float = -inf
-    # The reports that were sent, one after the other at the rate limit, would last until then.
-    reports_last_until: float = 0
+    # The number of reports sent before the rate limit applies; and the limit, once it does.
+    reports: int = 0
+    pace: Pace | None = None
     # Has anything been sent, or is it about to be?
     sends: bool = False
 
@@ -131,7 +137,8 @@ class Running(Call, eq=False, kw_only=True):
 
     def report(self, done: float, total: float | None, message: str | None) -> None:
         """Tell the client how far this call is, if it asked to know and is farther than before.
-        From any thread; nobody waits.
+        From any thread, without waiting. Beyond the rate limit only the newest report is kept, and
+        sent later.
 
         Raises:
             ValueError: a number is not finite, or too large for one.
@@ -146,7 +153,7 @@ class Running(Call, eq=False, kw_only=True):
         if message is not None:
             message = _text(message)
         token = self.request_meta.progress_token
-        line = self._open_line()
+        line, driver = self._open_line(), self.driver
         if token is UNSET or token is None or line is None:
             return
         params = Progress(
@@ -155,35 +162,64 @@ class Running(Call, eq=False, kw_only=True):
             total=UNSET if total is None else total,
             message=UNSET if message is None else message,
         )
+        if not self.sends:
+            self.sends = True
+        if driver is not None and self.reports >= driver.progress_per_second:
+            self._report_at_pace(driver, params)
+            return
         frame = notice("notifications/progress", params, self.caller.revision)
-        self.sends = True
         # "The progress value MUST increase with each notification", whichever thread is quicker.
         with _SENDING:
-            if done > self.reached and not self.over and self._may_report(done == total):
+            if done > self.reached and not self.over:
                 self.reached = done
+                self.reports += 1
                 line.send(frame)
 
-    def _may_report(self, is_complete: bool) -> bool:
-        """Is one more report within the rate limit? A call may be a second ahead of it, and with
-        the report that it is complete two: that one is not left out for those before it.
+    def _report_at_pace(self, driver: "Driving", params: Progress) -> None:
+        """Send a report if the rate limit allows it, else hold it until a timer fires."""
+        with _SENDING:
+            if self.over or params.progress <= self.reached:
+                return
+            pace = self.pace
+            if pace is None:
+                self.pace = pace = Pace(driver.loop, driver.progress_per_second)
+            if pace.take():
+                self._send_report(params)
+                return
+            pace.hold(params)
+            if not pace.is_timed:
+                pace.is_timed = True
+                driver.later(pace.interval, self._on_timer)
 
-        "Both parties SHOULD implement rate limiting to prevent flooding"."""
-        now = perf_counter()
-        until = max(now, self.reports_last_until)
-        if until - now > (2 if is_complete else 1):
-            return False
-        if (driver := self.driver) is not None:
-            self.reports_last_until = until + driver.seconds_per_report
-        return True
+    def _on_timer(self) -> None:
+        with _SENDING:
+            pace = self.pace
+            if pace is not None and not self.over:
+                pace.is_timed = False
+                self._send_held(pace)
+
+    def _send_held(self, pace: Pace) -> None:
+        held = pace.release(self.reached)
+        if held is not None:
+            self._send_report(held)
+
+    def _send_report(self, params: Progress) -> None:
+        """Send a report that is farther than those before. The caller holds the lock."""
+        self.reached = params.progress
+        if self.line is not None:
+            self.line.send(notice("notifications/progress", params, self.caller.revision))
 
     def end_messages(self) -> None:
         """From now on nothing is sent for this call but its answer. Before this returns, messages
         that other threads are about to send have been sent: one that is sent later sees that the
-        call is over. From any thread."""
+        call is over. A report that was held is sent, unless the call was cancelled. From any
+        thread."""
         self.over = True
         if self.sends:
             with _SENDING:
-                pass
+                pace, self.pace = self.pace, None
+                if pace is not None and not self.cancelled:
+                    self._send_held(pace)
 
     def _open_line(self) -> Line | None:
         """Where something may still be told. Of a cancelled request: "the server MUST NOT send any

@@ -63,14 +63,15 @@ def log_summary(service: Service) -> None:
 
 def driver_of(service: Service, store: Store, *, most_calls: int) -> Driver:
     """What runs the calls of a service, on the loop that runs now."""
+    limits = service.limits
     return Driver(
         service.dispatch.outcome,
         lane=service.lane,
         most_calls=most_calls,
         mask=service.mask,
-        answer_seconds=service.limits.answer_seconds,
-        cleanup_seconds=service.limits.cleanup_seconds,
-        progress_per_second=service.limits.progress_per_second,
+        answer_seconds=limits.answer_seconds,
+        cleanup_seconds=limits.cleanup_seconds,
+        progress_per_second=limits.progress_per_second,
         store=store,
         counter=service.metrics,
     )
