@@ -16,7 +16,7 @@ App = Callable[
     Awaitable[None],
 ]
 
-LONGEST_WAIT = 5
+LONGEST_WAIT = 20.0
 ACCEPT = "application/json, text/event-stream"
 STATELESS = "2026-07-28"
 ENVELOPE: dict[str, Any] = {

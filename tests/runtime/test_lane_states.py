@@ -241,7 +241,7 @@ TestPool = Pool.TestCase
 # What fails is shown as it was found: to look for something shorter means to wait for what does not
 # come, each time.
 TestPool.settings = settings(
-    max_examples=20,
+    max_examples=12,
     stateful_step_count=30,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
