@@ -207,6 +207,28 @@ async def test_metrics_of_a_guarded_service_are_for_those_whom_it_lets_in(server
     assert b'server="notes"' in ada.body
 
 
+async def test_a_request_that_is_refused_resets_nothing(server: Server) -> None:
+    other = Server("other", version="1")
+    await ask(server, "server/discover")
+    await ask(other, "server/discover")
+    listener = Listener(8000, {"/notes": server}, guard=_key, metrics=True)
+    listener.mount("/other", other, guard=None)
+
+    refused = [
+        await scraped(listener, "DELETE", origin="https://evil.example"),
+        await scraped(listener, "DELETE", host="evil.example"),
+    ]
+    let_in_by_one = await scraped(listener, "DELETE")
+
+    assert [answer.status for answer in refused] == [403, 421]
+    assert b'server="other"' in let_in_by_one.body
+    assert b'server="notes"' not in let_in_by_one.body
+    after = await scraped(listener, authorization="Bearer good")
+    _, samples = read(after.body.decode())
+    counted = {dict(labels)["server"] for name, labels in samples if name.endswith("_count")}
+    assert counted == {"notes"}
+
+
 async def test_a_guard_that_breaks_lets_nobody_in(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
