@@ -41,16 +41,14 @@ _KINDS: Mapping[str, ListKind] = {
 }
 
 
-def _kept(option: T) -> T:
+def _kept(option: Any) -> Any:
     """An option as it is now: a schema or a `_meta` that is altered later, by a call or by its
     author, stays what was registered."""
-    if not isinstance(option, dict):
-        return option
+    kind: type[object] = type(option)
     try:
-        kept: T = renewed(option)
+        return renewed(option) if kind is dict else option
     except RecursionError:  # it holds itself, and is refused by its name
         return option
-    return kept
 
 
 class Addition(Struct, frozen=True):

@@ -160,13 +160,11 @@ def test_parameters_of_a_template_are_still_matched_by_name() -> None:
 
 @pytest.mark.parametrize("kind", [int, Annotated[str, Unsafe], dict[str, str]])
 def test_variables_that_are_not_named_are_strings_and_nothing_else(kind: Any) -> None:
-    def part(**params: Any) -> str:
+    def part(**others: Any) -> str:
         return ""
 
-    part.__annotations__["params"] = kind
+    part.__annotations__["others"] = kind
     server = Server("reading", version="1")
 
-    with pytest.raises(
-        TypeError, match=r"part://{x}': \*\*params has the variables as str, not as"
-    ):
+    with pytest.raises(TypeError, match=r"part://{x}': \*\*others has its values as str, not as"):
         server.add_resource(part, "part://{x}")

@@ -325,12 +325,6 @@ def _match_names(what: str, template: Template | None, signature: Signature) -> 
             f"{what}: the function has no parameter for {', '.join(sorted(unknown))}; add it, take "
             "**params, or take the variable out of the URI"
         )
-    if signature.has_rest and signature.rest_type not in (str, Any, object):
-        kind = getattr(signature.rest_type, "__name__", signature.rest_type)
-        raise TypeError(
-            f"{what}: **params has the variables as str, not as {kind}; annotate it as str, and "
-            "give each variable that is to be converted a parameter of its own"
-        )
     if missing := required - variables:
         raise TypeError(
             f"{what}: nothing fills the parameter {', '.join(sorted(missing))}; put it into the "

@@ -99,7 +99,6 @@ class Signature:
         "is_returned",
         "manner",
         "parameters",
-        "rest_type",
         "returns",
         "what",
     )  # fmt: skip
@@ -124,6 +123,12 @@ class Signature:
         found = parameters_of(function, what)
         if found.rest and explicit is None and rest is not None:
             raise TypeError(f"{what}: **{found.names[-1]} {rest}")
+        if explicit is None and found.rest_type not in (str, Any, object):
+            kind = getattr(found.rest_type, "__name__", found.rest_type)
+            raise TypeError(
+                f"{what}: **{found.names[-1]} has its values as str, not as {kind}; annotate it as "
+                "str, and give each value that is to be converted a parameter of its own"
+            )
         self.parameters = found.given
         self.contexts = found.contexts
         self.dependencies = found.dependencies
@@ -135,7 +140,7 @@ class Signature:
         # Does it handle rounds of questions itself?
         self.returns, self.has_rounds = without_questions(returns)
         self._explicit = explicit
-        self._rest, self.rest_type = found.rest, found.rest_type
+        self._rest = found.rest
         # To see that no argument stands twice: how many must be given, and all names if they are
         # few. An author's schema may allow others.
         self._required = -1
