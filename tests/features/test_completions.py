@@ -49,10 +49,21 @@ async def test_a_total_that_is_reached_leaves_nothing() -> None:
     assert await completed(Completion(["a"], total=1)) == {"values": ["a"], "total": 1}
 
 
-async def test_a_total_smaller_than_the_values_is_a_bug_of_the_completer() -> None:
-    error = await completed(Completion(["a", "b"], total=1))
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (Completion(["a", "b"], total=1), "returned 2 values with total=1; total is the number of"),
+        ("ab", "must return a list of str or a Completion, not str"),
+        (None, "must return a list of str or a Completion, not NoneType"),
+    ],
+)
+async def test_a_bug_of_a_completer_is_logged_with_the_argument_that_it_is_for(
+    caplog: pytest.LogCaptureFixture, value: Any, told: str
+) -> None:
+    error = await completed(value)
 
     assert error["code"] == -32603
+    assert f"prompt 'prompt': the completer of 'word' {told}" in caplog.text
 
 
 @given(st.integers(0, 300), st.none() | st.integers(0, 300), st.none() | st.booleans())
@@ -61,7 +72,7 @@ def test_at_most_100_values_are_sent_and_the_rest_is_never_hidden(
 ) -> None:
     total = None if beyond is None else count + beyond
 
-    sent = _result(Completion(map(str, range(count)), total, has_more)).completion
+    sent = _result("it", Completion(map(str, range(count)), total, has_more)).completion
 
     assert sent.values == [str(number) for number in range(min(count, 100))]
     assert count <= 100 or sent.has_more is True

@@ -1,7 +1,8 @@
 """`completion/complete`: which completer an argument has, and what of it is sent."""
 
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from msgspec import UNSET
 
@@ -86,17 +87,23 @@ def _suggested(exchange: Exchange, found: Prompt | Resource) -> Outcome:
     work = completer.call(params.argument.value, given, ctx)
     if completer.is_async and exchange.place is not None:
         work = partial(exchange.place.run, work)
-    return called(work, _result, is_async=completer.is_async)
+    result = partial(_result, f"{found.signature.what}: the completer of {name!r}")
+    return called(work, result, is_async=completer.is_async)
 
 
-def _result(value: Any) -> CompleteResult:
-    if isinstance(value, str):
-        raise TypeError("a completer returns a list of str or a Completion, not one str")
-    told = value if isinstance(value, Completion) else Completion(list(value))
+def _result(what: str, value: Any) -> CompleteResult:
+    if isinstance(value, str) or not isinstance(value, Iterable | Completion):
+        raise TypeError(
+            f"{what} must return a list of str or a Completion, not {type(value).__name__}"
+        )
+    told = value if isinstance(value, Completion) else Completion(list(cast(Iterable[str], value)))
     found = [str(each) for each in told.values]
     total = told.total if told is value else len(found)
     if total is not None and total < len(found):
-        raise ValueError(f"Completion: total is {total}, but there are {len(found)} values")
+        raise ValueError(
+            f"{what} returned {len(found)} values with total={total}; total is the number of all "
+            "suggestions, and may be left out"
+        )
     has_more = told.has_more
     if len(found) > _MOST or (has_more is None and total is not None and total > len(found)):
         has_more = True
