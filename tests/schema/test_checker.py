@@ -1,6 +1,7 @@
 """A value against a schema: every form of message, word by word."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -373,7 +374,8 @@ def test_a_deep_value_is_compared_without_an_error() -> None:
     for _ in range(100_000):
         value = [value]
 
-    assert problems(value, {"enum": [[1]]}) == ["nested too deeply to be checked"]
+    assert problems(value, {"enum": [[1]]}) == ["must be [1], got an array"]
+    assert problems(value, {"uniqueItems": True}) == ["nested too deeply to be checked"]
     assert problems(value, INTEGER) == ["expected an integer, got an array"]
 
 
@@ -753,3 +755,41 @@ def test_no_more_forms_are_tried_than_it_takes_to_find_what_is_told() -> None:
     assert len(lines) == 21
     assert lines[0] == "[0]: expected an integer, a string, a boolean or null, got []"
     assert lines[-1] == "… and more"
+
+
+# Memory
+
+NUMBERS = list(range(200_000))
+LARGE_VALUES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "a constant": (NUMBERS, {"const": [1]}),
+    "one of a few": ({"a": NUMBERS}, {"enum": [{"a": 1}, {"a": [1]}]}),
+    "one of many": ({"a": NUMBERS}, {"enum": [{"a": [number]} for number in range(100)]}),
+    "different numbers": (NUMBERS, {"uniqueItems": True}),
+    "the same number at the end": ([*NUMBERS, 199_999], {"uniqueItems": True}),
+    "a URI": ("http://" + "a." * 500_000, {"format": "uri"}),
+    "a URI with escapes": ("http://a/" + "%41" * 300_000, {"format": "uri"}),
+    "an email address": ("a." * 500_000, {"format": "email"}),
+    "a quoted email address": ('"' + "a b" * 300_000, {"format": "email"}),
+    "an address of groups": ("a:" * 500_000, {"format": "ipv6"}),
+}
+
+
+@pytest.mark.parametrize("case", LARGE_VALUES)
+def test_a_large_value_is_checked_in_little_memory(case: str) -> None:
+    value, schema = LARGE_VALUES[case]
+    tracemalloc.start()
+    try:
+        problems(value, schema)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 26 * 1024 * 1024
+
+
+def test_each_item_that_stands_twice_is_told_with_its_first_place() -> None:
+    assert problems([1, 2, 2, 1.0, "1", [True], [1], [1.0]], {"uniqueItems": True}) == [
+        "items must differ, but 1 and 2 are the same",
+        "items must differ, but 0 and 3 are the same",
+        "items must differ, but 6 and 7 are the same",
+    ]

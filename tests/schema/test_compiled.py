@@ -259,3 +259,11 @@ def test_so_many_values_are_checked_in_one_go() -> None:
         "holds 500,001 values, and at most 500,000 are checked"
     ]
     assert divided.problems([1] * 10_000) == ["holds 10,001 values, and at most 10,000 are checked"]
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
+def test_the_more_forms_a_value_is_tried_with_the_fewer_values_are_checked(keyword: str) -> None:
+    forms = [{"type": "integer", "minimum": number} for number in range(49)]
+    many = Explicit({"type": "array", "items": {keyword: forms}}, "it", root_object=False)
+
+    assert many.problems([1] * 30_000) == ["holds 30,001 values, and at most 30,000 are checked"]

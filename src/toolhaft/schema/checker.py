@@ -18,7 +18,7 @@ from ..errors import clipped
 from .derived import Schema
 from .formats import FORMATS
 from .jsonvalues import among, choices_of, comparable, converted, is_a
-from .judging import Enough, Misfit, Rule, Rules, Run, Spent, inside
+from .judging import MOST_FOUND, Enough, Misfit, Rule, Rules, Run, Spent, inside
 from .subschemas import Forms, ReadPattern, Subschemas, python_pattern, tag_of
 from .wording import (
     NOTHING,
@@ -268,11 +268,29 @@ def _contains(run: Run, value: list[Any], wanted: Any, schema: Schema, path: Pat
 
 
 def _unique(run: Run, value: list[Any], wanted: bool, schema: Schema, path: Path) -> None:
-    seen: dict[Any, int] = {}
+    seen: set[Any] = set()
+    again: dict[int, Any] = {}
     for number, item in enumerate(value if wanted else ()):
-        first = seen.setdefault(comparable(item), number)
-        if first != number:
-            run.fail(path, f"items must differ, but {first} and {number} are the same")
+        key = comparable(item)
+        if key in seen:
+            again[number] = key
+            if run.silent or len(again) > MOST_FOUND:
+                break
+        seen.add(key)
+    if again:
+        first = _first_places(value, set(again.values()))
+        for number, key in again.items():
+            run.fail(path, f"items must differ, but {first[key]} and {number} are the same")
+
+
+def _first_places(items: list[Any], keys: set[Any]) -> dict[Any, int]:
+    """Where each of these stands first."""
+    places: dict[Any, int] = {}
+    for number, item in enumerate(items):
+        key = comparable(item)
+        if key in keys:
+            places.setdefault(key, number)
+    return places
 
 
 def _properties(run: Run, value: Schema, members: Schema, schema: Schema, path: Path) -> None:

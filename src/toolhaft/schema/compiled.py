@@ -6,7 +6,7 @@ What it decides by takes as long as the value is large, and it never fetches any
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import jsonschema_rs
 from jsonschema_rs import ValidationError, Validator
@@ -25,6 +25,10 @@ _DEEPEST = 200
 # tell whether a number is a multiple of another.
 _MOST_VALUES = 500_000
 _MOST_DIVIDED = 10_000
+# Each value may be tried with each of the forms that the schema offers or demands.
+_MOST_TRIED = 1_500_000
+_LISTS = ("allOf", "anyOf", "oneOf")
+_SINGLE = ("not", "if", "then", "else")
 _MOST_EXPLAINED = 1000
 _MOST_LINES = 20
 # For patterns that look around or back, which cannot do without going back.
@@ -46,7 +50,8 @@ class Compiled:
         # Is an explanation never longer than the schema and the value together?
         keywords = set(_keywords(schema))
         refers = any(keyword.endswith(("$ref", "Ref")) for keyword in keywords)
-        self._most = _MOST_DIVIDED if "multipleOf" in keywords else _MOST_VALUES
+        most = _MOST_DIVIDED if "multipleOf" in keywords else _MOST_VALUES
+        self._most = min(most, _MOST_TRIED // (1 + _forms_in(schema)))
         self._is_tame = not (refers and keywords & {"anyOf", "oneOf"})
 
     def problems(self, value: Any, *, lenient: bool, where: str) -> list[str]:
@@ -121,6 +126,18 @@ def _keywords(schema: object) -> Iterator[str]:
     elif isinstance(schema, list):
         for member in schema:  # pyright: ignore[reportUnknownVariableType]
             yield from _keywords(member)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _forms_in(schema: object) -> int:
+    """How many forms there are that a value is tried with, beside others."""
+    if isinstance(schema, list):
+        return sum(map(_forms_in, schema))  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(schema, dict):
+        return 0
+    members = cast(Schema, schema)
+    listed = sum(len(members[name]) for name in _LISTS if isinstance(members.get(name), list))
+    single = sum(name in members for name in _SINGLE)
+    return listed + single + sum(map(_forms_in, members.values()))
 
 
 def _size_of(value: Any) -> int | None:

@@ -150,27 +150,45 @@ def held_by(text: str) -> Any:
     return held if held.__class__ in (dict, list) else text
 
 
-def comparable(value: Any) -> Any:
-    """A value to compare by: in JSON 1 is 1.0, and true is not 1. Numbers are told by their text,
-    which is hashed with a secret: a client can choose many numbers that have the same hash."""
+def comparable(value: Any) -> str | bytes | None:
+    """A value to compare by: in JSON 1 is 1.0, and true is not 1. It is a text, which is hashed
+    with a secret, as numbers are not; and short, for a message may have very many values."""
     kind = value.__class__
+    if kind is str or value is None:
+        return value  # type: ignore[no-any-return]
     if kind is dict:
-        return "object", frozenset((name, comparable(member)) for name, member in value.items())
+        members = sorted(b"%b:%b" % (_part(name), _part(each)) for name, each in value.items())
+        return b"{%b}" % b",".join(members)
     if kind is list:
-        return "array", tuple(comparable(item) for item in value)
+        return b"[%b]" % b",".join(map(_part, value))
     if kind is float and value.is_integer():
-        value, kind = int(value), int
-    if kind is int or kind is float:
-        return "number", str(value)
-    return ("boolean", value) if kind is bool else value
+        value = int(value)
+    return str(value).encode()
+
+
+def _part(value: Any) -> bytes:
+    """The same within another value, where nothing else looks like a string."""
+    found = comparable(value)
+    return found if isinstance(found, bytes) else ascii(found).encode()
+
+
+def same(value: Any, other: Any) -> bool:
+    """Are two values the same, as JSON compares? Found out without a copy of either."""
+    kind = value.__class__
+    if kind is list and other.__class__ is list:
+        return len(value) == len(other) and all(map(same, value, other))
+    if kind is dict and other.__class__ is dict:
+        return value.keys() == other.keys() and all(
+            same(value[name], other[name]) for name in other
+        )
+    return (kind is bool) == (other.__class__ is bool) and bool(value == other)
 
 
 def among(value: Any, choices: list[Any]) -> bool:
     """Is a value one of these, as JSON compares?"""
     if value.__class__ is str:
         return value in choices
-    key = comparable(value)
-    return any(key == comparable(choice) for choice in choices)
+    return any(same(value, choice) for choice in choices)
 
 
 def choices_of(schema: Schema | bool | None) -> list[Any]:

@@ -13,7 +13,7 @@ from .subschemas import Subschemas
 from .wording import NOTHING, Path, Problem, Words, wanted
 
 # Problems are counted up to here.
-_MOST_FOUND = 100
+MOST_FOUND = 100
 # Checks of a value against a schema: for any message, for each value in a large one, and for the
 # explanation once it is clear that something is wrong.
 _FREE_WORK = 50_000
@@ -119,7 +119,7 @@ class Run:
             Enough: there are more than will be told, so there is no need to look further.
         """
         self.found += problems
-        if len(self.found) >= _MOST_FOUND:
+        if len(self.found) >= MOST_FOUND:
             raise Enough
 
     def fits(self, value: Any, schema: Any, path: Path) -> bool:

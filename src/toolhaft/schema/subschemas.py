@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from .backtracking import degree_of, longest_of
 from .derived import Schema
 from .explicit import resolve
-from .jsonvalues import KINDS, MOST_HOPS, among, choices_of, comparable, is_a
+from .jsonvalues import KINDS, MOST_HOPS, among, choices_of, comparable, is_a, size_of
 from .wording import NAMES
 
 _CLASSES = {name: frozenset(c for c in KINDS if name in KINDS[c]) for name in NAMES}
@@ -79,7 +79,7 @@ class Subschemas:
         self._refs: dict[str, Any] = {}
         self._forms: dict[int, Forms] = {}
         self._plain: dict[int, frozenset[type]] = {}
-        self._sets: dict[int, frozenset[Any]] = {}
+        self._sets: dict[int, tuple[int, frozenset[Any]]] = {}
         self._patterns: dict[str, Searches | None] = {}
 
     def resolved(self, ref: str) -> Any:
@@ -92,9 +92,13 @@ class Subschemas:
         """Is the value one of them, of which there may be many?"""
         if len(choices) <= _MOST_COMPARED:
             return among(value, choices)
-        if id(choices) not in self._sets:
-            self._sets[id(choices)] = frozenset(map(comparable, choices))
-        return comparable(value) in self._sets[id(choices)]
+        known = self._sets.get(id(choices))
+        if known is None:
+            largest = max(map(size_of, choices))
+            known = self._sets[id(choices)] = largest, frozenset(map(comparable, choices))
+        largest, keys = known
+        # What is larger than all of them is not copied to be compared.
+        return size_of(value) <= largest and comparable(value) in keys
 
     def pattern(self, pattern: str) -> Searches | None:
         """What searches for it; None for one that cannot be read."""
