@@ -454,3 +454,9 @@ def test_a_note_without_its_parentheses_is_refused(note: Any) -> None:
         TypeError, match=rf"'whoami': parameter 'tenant': {note.__name__} is not called; write "
     ):
         Server("s").add_tool(whoami)
+
+
+@pytest.mark.parametrize("name", ["", "X Tenant", "X-Tenant:", "X-Ténant", "X-Tenant\n"])
+def test_a_name_that_no_header_can_have_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"Header\(.*\): the name of a header has letters, digits"):
+        Header(name)

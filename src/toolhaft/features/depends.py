@@ -47,6 +47,10 @@ def Depends(function: Callable[..., Any], /) -> Any:
     return Dependency(function)
 
 
+# What the name of a header may have beside letters and digits (RFC 9110, 5.6.2).
+_MARKS = dict.fromkeys(map(ord, "!#$%&'*+-.^_`|~"))
+
+
 class Header(Struct, frozen=True):
     """Fill a parameter with a header of the HTTP request: `Annotated[str, Header("X-Tenant")]`.
 
@@ -56,3 +60,9 @@ class Header(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         expect("Header", "name", self.name, str)
+        plain = self.name.translate(_MARKS)
+        if not self.name or (plain and not (plain.isascii() and plain.isalnum())):
+            raise ValueError(
+                f"Header({self.name!r}): the name of a header has letters, digits and signs such "
+                'as "-", and neither spaces nor a colon, as in Header("X-Tenant")'
+            )
