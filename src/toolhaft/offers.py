@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -31,6 +32,8 @@ from .types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilitie
 
 T = TypeVar("T")
 _HINTS = ("read_only", "destructive", "idempotent", "open_world")
+# Options that are JSON, and are told as they are given.
+_DATA = ("input_schema", "output_schema", "meta")
 _BOUNDS = ("timeout", "limit", "thread", "run_on")
 # Which list a client follows to hear of changes in one of an object's.
 _KINDS: Mapping[str, ListKind] = {
@@ -41,14 +44,16 @@ _KINDS: Mapping[str, ListKind] = {
 }
 
 
-def _kept(option: Any) -> Any:
-    """An option as it is now: a schema or a `_meta` that is altered later, by a call or by its
+def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they are now: a schema or a `_meta` that is altered later, by a call or by its
     author, stays what was registered."""
-    kind: type[object] = type(option)
-    try:
-        return renewed(option) if kind is dict else option
-    except RecursionError:  # it holds itself, and is refused by its name
-        return option
+    kept = dict(options)
+    for name in _DATA:
+        if name in kept:
+            # What holds itself cannot be copied, and is refused by its name.
+            with suppress(RecursionError):
+                kept[name] = renewed(kept[name])
+    return kept
 
 
 class Addition(Struct, frozen=True):
@@ -203,7 +208,7 @@ class Offers:
         gate = gate or cache(gate_of)
         if not callable(function):
             raise TypeError(f"what is registered is a function, not {function!r}")
-        options = {name: _kept(value) for name, value in options.items()}
+        options = _kept(options)
         given = dict(options)
         replace, shared = bool(given.pop("replace", False)), bool(given.pop("shared", False))
         if replace and shared:
