@@ -124,3 +124,11 @@ def test_half_a_request_is_not_waited_for(site: Site) -> None:
 
         assert connection.is_closed()
     assert "half begins" not in site.stderr
+
+
+def test_a_client_that_has_stopped_sending_no_longer_listens(site: Site) -> None:
+    connection = site.open_session().news()
+
+    connection.socket.shutdown(socket.SHUT_WR)
+
+    assert connection.is_closed()

@@ -423,6 +423,9 @@ class Protocol(HttpToolsProtocol):
         served = self._served
         if served is None or served.response_complete or served.more_body:
             return False
+        if served.scope["method"] != "POST":
+            # A client that has stopped listening: the place of its stream is for others at once.
+            return False
         half_closed = HalfClosed(self.transport, self.loop, self._nudge)
         if half_closed.is_over:
             return False
