@@ -152,7 +152,8 @@ async def test_parameters() -> None:
     tool = await shop.tool("order")
     right = await shop.text("order", article="A1", to={"street": "Oude Delft 1", "city": "Delft"})
     wrong = await shop.text("order", article="A1", to={"street": "x"}, count=0, colour="red")
-    near = await shop.text("order", artcle="A1", to={"street": "x", "city": "y"})
+    address = {"street": "x", "city": "y", "contry": "BE"}
+    near = await shop.text("order", artcle="A1", to=address)
 
     assert tool["description"] == (
         "Order an article.\n\nThe goods leave the house on the next working day."

@@ -224,6 +224,8 @@ POINT = {
     "properties": {"x": {"type": "integer"}, "y": {"type": "integer", "default": 0}},
     "required": ["x"],
 }
+# The same where it is given: no other member is taken.
+GIVEN_POINT = {**POINT, "additionalProperties": False}
 UUID_TEXT = "123e4567-e89b-42d3-a456-426614174000"
 
 PLAIN = [
@@ -490,11 +492,13 @@ CHOICES = [
                     "type": "object",
                     "properties": {"name": {"type": "string"}, "wings": {"type": "integer"}},
                     "required": ["name", "wings"],
+                    "additionalProperties": False,
                 },
                 {
                     "type": "object",
                     "properties": {"name": {"type": "string"}, "fins": {"type": "integer"}},
                     "required": ["name", "fins"],
+                    "additionalProperties": False,
                 },
             ]
         },
@@ -520,6 +524,7 @@ CHOICES = [
                         "lives": {"type": "integer"},
                     },
                     "required": ["type", "lives"],
+                    "additionalProperties": False,
                 },
                 {
                     "type": "object",
@@ -528,6 +533,7 @@ CHOICES = [
                         "name": {"type": "string"},
                     },
                     "required": ["type", "name"],
+                    "additionalProperties": False,
                 },
             ]
         },
@@ -541,7 +547,7 @@ CHOICES = [
     Parameter(
         "dataclass or None",
         Point | None,
-        {**POINT, "type": ["object", "null"]},
+        {**GIVEN_POINT, "type": ["object", "null"]},
         [('{"x":1}', Point(1, 0)), ("null", None)],
         [("7", ["v: expected an object or null, got 7"])],
     ),
@@ -599,14 +605,14 @@ UNIONS = [
     Parameter(
         "dataclass or str",
         Point | str,
-        {"anyOf": [POINT, {"type": "string"}]},
+        {"anyOf": [GIVEN_POINT, {"type": "string"}]},
         [('{"x":1}', Point(1, 0)), ('"x"', "x"), ('"{\\"x\\":1}"', '{"x":1}')],
         [("1", ["v: expected an object or a string, got 1"])],
     ),
     Parameter(
         "dataclass or dict",
         Point | dict[str, Any],
-        {"anyOf": [POINT, {"type": "object"}]},
+        {"anyOf": [GIVEN_POINT, {"type": "object"}]},
         [('{"x":1}', Point(1, 0)), ('{"z":1}', {"z": 1})],
         [("1", ["v: expected an object, got 1"])],
     ),
@@ -627,8 +633,12 @@ UNIONS = [
         Inner | Point,
         {
             "anyOf": [
-                {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
-                POINT,
+                {
+                    "type": "object",
+                    "properties": {"n": {"type": "integer"}},
+                    "required": ["n"],
+                },
+                GIVEN_POINT,
             ]
         },
         [('{"n":1}', Inner(n=1)), ('{"x":1}', Point(1, 0))],
@@ -758,6 +768,7 @@ CLASSES = [
             "type": "object",
             "properties": {"city": {"type": "string"}, "zip": {"type": "string"}},
             "required": ["city"],
+            "additionalProperties": False,
         },
         [
             ('{"city":"Bonn"}', {"city": "Bonn"}),
@@ -774,7 +785,11 @@ CLASSES = [
     Parameter(
         "TypedDict that is not total",
         Loose,
-        {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}},
+        {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
+            "additionalProperties": False,
+        },
         [("{}", {}), ('{"a":1}', {"a": 1})],
         [('{"a":"x"}', ['v.a: expected an integer, got "x"'])],
     ),
@@ -799,7 +814,7 @@ CLASSES = [
     Parameter(
         "dataclass",
         Point,
-        POINT,
+        GIVEN_POINT,
         [
             ('{"x":1}', Point(1, 0)),
             ('{"x":1,"y":2}', Point(1, 2)),
@@ -821,11 +836,12 @@ CLASSES = [
             "type": "object",
             "properties": {
                 "name": {"type": "string"},
-                "at": POINT,
-                "corners": {"type": "array", "items": POINT},
+                "at": GIVEN_POINT,
+                "corners": {"type": "array", "items": GIVEN_POINT},
                 "note": {"type": "string"},
             },
             "required": ["name", "at"],
+            "additionalProperties": False,
         },
         [
             (
@@ -857,6 +873,7 @@ CLASSES = [
                 "parts": {"type": "array", "items": {"type": "string"}},
             },
             "required": ["wheels"],
+            "additionalProperties": False,
         },
         [('{"wheels":4}', Car(4)), ('{"wheels":"4","parts":["a"]}', Car(4, "car", ["a"]))],
         [("{}", ["v.wheels: missing"])],
@@ -871,9 +888,18 @@ CLASSES = [
                 "age": {"type": "integer", "default": 0},
             },
             "required": ["firstName"],
+            "additionalProperties": False,
         },
         [('{"firstName":"a"}', Person("a", 0)), ('{"firstName":"a","age":"5"}', Person("a", 5))],
-        [('{"first_name":"a"}', ["v.firstName: missing"])],
+        [
+            (
+                '{"first_name":"a"}',
+                [
+                    "v.firstName: missing",
+                    'v.first_name: unknown member, did you mean "firstName"?',
+                ],
+            )
+        ],
     ),
     Parameter(
         "Struct that is closed",
@@ -897,6 +923,7 @@ CLASSES = [
                 "spare": {"type": "array", "items": {"type": "integer"}},
             },
             "required": ["item"],
+            "additionalProperties": False,
         },
         [('{"item":1,"spare":[2]}', Box(1, [2])), ('{"item":"1"}', Box(1, []))],
         [('{"item":"x"}', ['v.item: expected an integer, got "x"'])],
@@ -908,6 +935,7 @@ CLASSES = [
             "type": "object",
             "properties": {"item": {}, "spare": {"type": "array"}},
             "required": ["item"],
+            "additionalProperties": False,
         },
         [('{"item":"1"}', Box("1", []))],
         [("{}", ["v.item: missing"])],
@@ -919,8 +947,12 @@ CLASSES = [
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {"item": POINT, "spare": {"type": "array", "items": POINT}},
+                "properties": {
+                    "item": GIVEN_POINT,
+                    "spare": {"type": "array", "items": GIVEN_POINT},
+                },
                 "required": ["item"],
+                "additionalProperties": False,
             },
         },
         [('[{"item":{"x":1}}]', [Box(Point(1, 0), [])])],
@@ -929,7 +961,12 @@ CLASSES = [
     Parameter(
         "generic TypedDict",
         Pocket[int],
-        {"type": "object", "properties": {"item": {"type": "integer"}}, "required": ["item"]},
+        {
+            "type": "object",
+            "properties": {"item": {"type": "integer"}},
+            "required": ["item"],
+            "additionalProperties": False,
+        },
         [('{"item":"1"}', {"item": 1})],
         [('{"item":"x"}', ['v.item: expected an integer, got "x"'])],
     ),
@@ -940,6 +977,7 @@ CLASSES = [
             "type": "object",
             "properties": {"path": {"type": "string"}},
             "required": ["path"],
+            "additionalProperties": False,
         },
         [('{"path":"a/b"}', Folder(pathlib.Path("a/b")))],
         [('{"path":5}', ["v.path: expected a string, got 5"])],
@@ -947,7 +985,12 @@ CLASSES = [
     Parameter(
         "dataclass with a check of its own",
         Even,
-        {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+        {
+            "type": "object",
+            "properties": {"n": {"type": "integer"}},
+            "required": ["n"],
+            "additionalProperties": False,
+        },
         [('{"n":2}', Even(2))],
         [('{"n":3}', ["v: n is odd"])],
     ),
@@ -964,6 +1007,7 @@ CLASSES = [
                 }
             },
             "required": ["inner"],
+            "additionalProperties": False,
         },
         [('{"inner":{"n":1}}', Holder(Inner(n=1)))],
         [('{"inner":{"n":"x"}}', ['v.inner.n: expected an integer, got "x"'])],
@@ -1064,6 +1108,7 @@ NODE = {
         "type": "object",
         "properties": {"value": {"type": "integer"}, "next": {"$ref": "#/$defs/Node"}},
         "required": ["value"],
+        "additionalProperties": False,
     }
 }
 RECURSIVE = [
@@ -1105,6 +1150,7 @@ RECURSIVE = [
                 "type": "object",
                 "properties": {"item": {"type": "integer"}, "next": {"$ref": "#/$defs/Chain"}},
                 "required": ["item"],
+                "additionalProperties": False,
             }
         },
     ),
@@ -1207,6 +1253,7 @@ NOTES = [
                 "name": {"type": "string", "minLength": 2, "default": "ab"},
             },
             "required": ["count"],
+            "additionalProperties": False,
         },
         [('{"count":1}', Bounded(1, "ab")), ('{"count":"2","name":"xy"}', Bounded(2, "xy"))],
         [
@@ -1224,6 +1271,7 @@ NOTES = [
                 "note": {"type": "string"},
             },
             "required": ["count"],
+            "additionalProperties": False,
         },
         [('{"count":1,"note":null}', Remark(1)), ('{"count":1}', Remark(1))],
         [('{"count":0,"note":null}', ["v.count: must be at least 1, got 0"])],
@@ -1298,6 +1346,7 @@ NOTES = [
                 "m": {"type": "integer", "maximum": 3, "description": "much"},
             },
             "required": ["n"],
+            "additionalProperties": False,
         },
         [('{"n":1}', {"n": 1})],
         [
@@ -1504,7 +1553,7 @@ DEFAULTS = [
         {"type": "array", "items": {"type": "integer"}},
         None,
     ),
-    Default("None of a dataclass", Point | None, None, POINT, None),
+    Default("None of a dataclass", Point | None, None, GIVEN_POINT, None),
     Default("None of any", Any, None, {}, None),
     Default(
         "None of choices",
@@ -1524,7 +1573,7 @@ DEFAULTS = [
         {"type": "string", "enum": ["red", "blue"], "default": "red"},
         Colour.RED,
     ),
-    Default("dataclass", Point, Point(1), {**POINT, "default": {"x": 1, "y": 0}}, Point(1)),
+    Default("dataclass", Point, Point(1), {**GIVEN_POINT, "default": {"x": 1, "y": 0}}, Point(1)),
     Default(
         "date",
         datetime.date,

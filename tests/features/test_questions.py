@@ -111,6 +111,7 @@ def test_a_model_may_be_given_tools() -> None:
                 "type": "object",
                 "properties": {"city": {"type": "string"}},
                 "required": ["city"],
+                "additionalProperties": False,
             },
         },
         {"name": "raw", "description": "Raw.", "inputSchema": {"a": 1}},

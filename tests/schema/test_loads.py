@@ -5,7 +5,7 @@ import datetime
 import decimal
 import uuid
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict
 
 import msgspec
 import pytest
@@ -28,6 +28,10 @@ class Ids:
 @dataclasses.dataclass(frozen=True)
 class Key:
     a: int
+
+
+class Optional(TypedDict):
+    ids: NotRequired[set[int]]
 
 
 class Pair(NamedTuple):
@@ -64,6 +68,7 @@ UserId = NewType("UserId", int)
         (Ids, {"ids": COLLIDING}),
         (list[Ids], [{"ids": [1], "inner": {"ids": COLLIDING}}]),
         (Pair, ["a", COLLIDING]),
+        (Optional, {"ids": COLLIDING}),
         (set[frozenset[int]], [COLLIDING]),
     ],
     ids=str,

@@ -4,11 +4,14 @@ Most calls fit, and most schemas are ours. So whoever only serves does not wait 
 start.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Protocol
 
+from msgspec import Raw
+
 from ..schema.derived import Schema
+from ..schema.kinds import write_mended
 
 
 def problems(
@@ -42,6 +45,47 @@ def _unpacked() -> Callable[[Any, Schema, Schema], Any]:
     from ..schema.jsonvalues import unpacked  # noqa: PLC0415
 
     return unpacked
+
+
+class UnknownMembers:
+    """Finds unknown members of objects in arguments that are not read from the text of a call.
+
+    Args:
+        types: those of the parameters, by name.
+    """
+
+    __slots__ = ("_checks", "_strict", "_types")
+
+    def __init__(self, types: Mapping[str, Any], *, strict: bool) -> None:
+        self._types = types
+        self._strict = strict
+        # Each is made when it is needed.
+        self._checks: dict[str, Callable[[bytes], Any] | None] = {}
+
+    def check(self, name: str, value: Any) -> None:
+        """Look through the argument of this name.
+
+        Raises:
+            msgspec.ValidationError: there is an unknown member.
+        """
+        if not isinstance(value, dict | list):
+            return
+        if name not in self._checks:
+            from ..schema.closed import unknown_checker  # noqa: PLC0415
+
+            self._checks[name] = unknown_checker(self._types[name], strict=self._strict)
+        check = self._checks[name]
+        if check is not None:
+            check(write_mended(value))
+
+
+def refusing_unknown(
+    decode: Callable[[Raw], Any], parameters: Iterable[tuple[str, Any, bool]], *, strict: bool
+) -> Callable[[Raw], Any]:
+    """A decoder of arguments that also refuses unknown members in them (`schema/closed.py`)."""
+    from ..schema.closed import refusing_unknown  # noqa: PLC0415
+
+    return refusing_unknown(decode, parameters, strict=strict)
 
 
 class Load(Protocol):

@@ -37,7 +37,14 @@ from ..schema.kinds import (
 )
 from .admission import Admission
 from .authoring import documentation
-from .checking import Explicit, longest_match, problems, unpacked
+from .checking import (
+    Explicit,
+    UnknownMembers,
+    longest_match,
+    problems,
+    refusing_unknown,
+    unpacked,
+)
 from .manners import manner_of, value_of, without_questions
 from .mirroring import is_marked
 from .parameters import Parameter, parameters_of
@@ -87,6 +94,7 @@ class Signature:
         "_spelled",
         "_strict",
         "_unfinished",
+        "_unknown_members",
         "_unread",
         "contexts",
         "dependencies",
@@ -164,6 +172,8 @@ class Signature:
         self._lacking = [name for name, kind in self._kinds.items() if kind.lacks_defaults]
         self._unfinished = self._checked or bool(self._lacking) or explicit is not None
         self._decode: Callable[[Raw], Any] = self._decode_first
+        types = {each.name: each.type for each in self.parameters}
+        self._unknown_members = UnknownMembers(types, strict=strict)
         # Made when somebody wants to see them.
         given = None if explicit is None else explicit.schema
         self._schema = self._accepted_schema = given
@@ -298,7 +308,7 @@ class Signature:
         try:
             if not is_plain(parameter.type):
                 self.is_marked |= is_marked(schema_of(parameter.type, given=True))
-            kind = kind_of(parameter.type, strict=self._strict)
+            kind = kind_of(parameter.type, strict=self._strict, closed=self._explicit is None)
         except (TypeError, ValueError, RecursionError, re.error) as error:
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: {error or 'a type without an end'}; "
@@ -354,10 +364,14 @@ class Signature:
 
     def _decode_first(self, raw: Raw) -> Any:
         """The decoder is made with the first call: a server may have thousands of tools."""
-        decode = decoder_of(self._struct(), strict=self._strict).decode
+        decoder = decoder_of(self._struct(), strict=self._strict)
         natives = {name: kind.native for name, kind in self._kinds.items()}
-        self._decode = reading_models(decode, natives)
-        return self._decode(raw)
+        decode = reading_models(decoder.decode, natives)
+        if not all(is_plain(each.type) for each in self.parameters):
+            given = [(each.name, each.type, each.required) for each in self.parameters]
+            decode = refusing_unknown(decode, given, strict=self._strict)
+        self._decode = decode
+        return decode(raw)
 
     def _struct(self) -> type[Struct]:
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
@@ -418,9 +432,8 @@ class Signature:
         return islice((name for name in given if name not in self._kinds), _MOST_UNKNOWN)
 
     def _read(self, name: str, value: Any) -> Any:
-        kind = self._kinds[name].native
         try:
-            return convert(value, kind, strict=self._strict)
+            return self._converted(name, value)
         except msgspec.ValidationError:
             if self._strict:
                 raise
@@ -429,7 +442,13 @@ class Signature:
             if inside == value:
                 raise
             self._admit({name: inside})
-            return convert(inside, kind, strict=False)
+            return self._converted(name, inside)
+
+    def _converted(self, name: str, value: Any) -> Any:
+        made = convert(value, self._kinds[name].native, strict=self._strict)
+        if self._explicit is None:  # which says itself what members are allowed
+            self._unknown_members.check(name, value)
+        return made
 
     def _explained(self, given: dict[str, Any], wrong: Mapping[str, Objection]) -> list[str]:
         """Our own words where the schema tells what is wrong; the reader's where it does not."""

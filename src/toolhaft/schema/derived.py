@@ -316,7 +316,7 @@ class _Builder:
         schema: Schema = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
-        if is_kind(annotation, msgspec.Struct) and _is_closed(annotation):
+        if not self._promised or _is_closed(annotation):
             schema["additionalProperties"] = False
         if annotation in self._recursive:
             name = self._shared_name(annotation)
@@ -340,7 +340,9 @@ def _check_private(kind: Any, fields: Sequence[Field]) -> None:
 
 
 def _is_closed(kind: Any) -> bool:
-    return bool(kind.__struct_config__.forbid_unknown_fields)
+    """Does a class itself forbid unknown members? What is given has none, whatever the class."""
+    base: Any = get_origin(kind) or kind
+    return is_kind(base, msgspec.Struct) and bool(base.__struct_config__.forbid_unknown_fields)
 
 
 def _renamed(schema: Any, old: str, new: str) -> Any:

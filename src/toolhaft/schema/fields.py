@@ -4,7 +4,18 @@
 """
 
 import typing
-from typing import Any, Literal, NotRequired, Required, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NewType,
+    NotRequired,
+    Required,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 
@@ -49,6 +60,16 @@ def aliased(annotation: Any) -> Any:
     if hasattr(origin, "__value__"):
         return origin.__value__[get_args(annotation)]
     return getattr(annotation, "__value__", None) if origin is None else None
+
+
+def behind(annotation: Any) -> Any:
+    """The type that stands behind a name or a mark, such as `Annotated[int, …]` or
+    `NotRequired[int]`; None if there is neither."""
+    if get_origin(annotation) in (Annotated, Required, NotRequired, Final):
+        return get_args(annotation)[0]
+    if isinstance(annotation, NewType):
+        return annotation.__supertype__
+    return aliased(annotation)
 
 
 def is_path(kind: Any) -> bool:

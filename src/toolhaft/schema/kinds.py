@@ -247,15 +247,19 @@ def is_plain(annotation: Any) -> bool:
         return False
 
 
-def kind_of(annotation: Any, *, strict: bool = False) -> Kind:
+def kind_of(annotation: Any, *, strict: bool = False, closed: bool = False) -> Kind:
     """Translate an annotation.
+
+    Args:
+        closed: where a value may be of several classes, unknown members are refused. Elsewhere it
+            is up to the caller to look for them (`schema/closed.py`).
 
     Raises:
         TypeError: nobody can read a value of this type from JSON; the message says why.
     """
     if is_plain(annotation):
         return Kind(annotation)
-    translator = _Translator(strict)
+    translator = _Translator(strict, closed)
     native = translator.of(annotation)
     decoder_of(native, strict=False)
     return Kind(
@@ -296,8 +300,9 @@ def put_defaults(value: Any) -> None:
 
 
 class _Translator:
-    def __init__(self, strict: bool) -> None:
+    def __init__(self, strict: bool, closed: bool) -> None:
         self._strict = strict
+        self._closed = closed
         self.checked = False
         self.lacks_defaults = False
         self.shares_defaults = False
@@ -369,8 +374,16 @@ class _Translator:
         try:
             decoder_of(union, strict=False)
         except TypeError:
-            return _made("Either", _Either(members, strict=self._strict))
+            return _made("Either", _Either(members, self._checks(args), strict=self._strict))
         return union
+
+    def _checks(self, args: Sequence[Any]) -> "list[Callable[[bytes], Any] | None]":
+        """For each member of a union, what finds unknown members of objects, if they matter."""
+        if not self._closed:
+            return [None for _ in args]
+        from .closed import unknown_checker  # noqa: PLC0415
+
+        return [unknown_checker(arg, strict=False) for arg in args]
 
     def _class(self, annotation: Any) -> Any:
         if models.is_model(annotation):
@@ -426,30 +439,39 @@ class _Either:
     """Reads one of several members: the first that fits; of several objects, the one that knows
     most of what was given."""
 
-    def __init__(self, members: list[Any], *, strict: bool) -> None:
+    def __init__(
+        self,
+        members: list[Any],
+        checks: "list[Callable[[bytes], Any] | None]",
+        *,
+        strict: bool,
+    ) -> None:
         self._members = members
+        self._checks = checks
         self._modes = (True,) if strict else (True, False)
         self._known = [_field_names(member) for member in members]
 
     def __call__(self, value: Any) -> Any:
-        members = self._likely(value)
+        likely = self._likely(value)
         for strict in self._modes:
-            for member in members:
+            for number in likely:
                 try:
-                    return convert(value, member, strict=strict)
+                    made = convert(value, self._members[number], strict=strict)
+                    if (check := self._checks[number]) is not None:
+                        check(write_mended(value))
                 except msgspec.ValidationError:
                     continue
+                return made
         names = " or ".join(getattr(member, "__name__", str(member)) for member in self._members)
         raise ValueError(f"expected {names}")
 
-    def _likely(self, value: Any) -> list[Any]:
-        """The members, in the order in which they are tried."""
+    def _likely(self, value: Any) -> Sequence[int]:
+        """The numbers of the members, in the order in which they are tried."""
         if not isinstance(value, dict):
-            return self._members
+            return range(len(self._members))
         names = cast(dict[str, Any], value).keys()
         unknown = [len(names - known) if known else 0 for known in self._known]
-        order = sorted(range(len(self._members)), key=unknown.__getitem__)
-        return [self._members[number] for number in order]
+        return sorted(range(len(self._members)), key=unknown.__getitem__)
 
 
 def _field_names(member: Any) -> frozenset[str]:

@@ -18,7 +18,6 @@ from typing import (
     Annotated,
     Any,
     Literal,
-    NewType,
     TypeAlias,
     Union,
     cast,
@@ -35,7 +34,7 @@ from .backtracking import degree_of, longest_of
 from .collisions import DICT, FEW, SET, Layout, check_collisions
 from .derived import Schema
 from .effort import MOST_STEPS
-from .fields import MISSING, Field, aliased, fields_of, is_array, is_kind, is_path
+from .fields import MISSING, Field, behind, fields_of, is_array, is_kind, is_path
 from .jsonvalues import size_of
 from .kinds import convert, kind_of
 from .models import is_model, schema_of_model
@@ -187,7 +186,7 @@ class _Survey:
             return None
         if origin is Literal:
             return None
-        inner = _behind(annotation)
+        inner = behind(annotation)
         if inner is not None:
             return self.of(inner)
         if origin in _UNIONS:
@@ -282,15 +281,6 @@ def _weight_of_model(annotation: Any) -> int:
 def _is_flat(schema: Any) -> bool:
     """Is no value that fits an array or an object?"""
     return isinstance(schema, dict) and cast(Schema, schema).get("type") in _FLAT
-
-
-def _behind(annotation: Any) -> Any:
-    """What an annotation is another name for; None if it is none."""
-    if get_origin(annotation) is Annotated:
-        return get_args(annotation)[0]
-    if isinstance(annotation, NewType):
-        return annotation.__supertype__
-    return aliased(annotation)
 
 
 def _is_safe(annotation: Any) -> bool:
