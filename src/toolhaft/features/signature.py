@@ -248,8 +248,9 @@ class Signature:
                 arguments = asdict(self._decode(raw))
             except msgspec.ValidationError:
                 return self._look_again(_object(_decode_anything(raw)))
-            if self._unfinished:
-                self._finish(arguments, _decode_anything(raw))
+            if self._checked:
+                self._check(_decode_anything(raw))
+            self._finish(arguments)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise ParseError(f"the arguments are not JSON: {clipped(str(error))}") from None
         return arguments
@@ -425,7 +426,9 @@ class Signature:
                 wrong[name] = objection(error)
         if wrong:
             raise BadArguments(self._explained(dict(given), wrong))
-        self._finish(arguments, given)
+        if self._checked:
+            self._check(given)
+        self._finish(arguments)
         return arguments
 
     def _unknown(self, given: Mapping[str, Any]) -> Iterator[str]:
@@ -460,9 +463,7 @@ class Signature:
                 found += [clipped(name) + line for line in worded(against)]
         return found
 
-    def _finish(self, arguments: dict[str, Any], given: Any) -> None:
-        if self._checked:
-            self._check(given)
+    def _finish(self, arguments: dict[str, Any]) -> None:
         for name in self._lacking:
             arguments[name] = finished(arguments[name], self._kinds[name])
 

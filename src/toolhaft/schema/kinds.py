@@ -9,6 +9,8 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import NoneType
 from typing import (
     Annotated,
     Any,
@@ -283,20 +285,34 @@ def finished(value: Any, kind: Kind) -> Any:
 def put_defaults(value: Any) -> None:
     """Give each dataclass in a value the defaults that msgspec leaves to the class, for what is not
     in the object itself is not written either."""
+    kind = cast(Any, type(value))
+    if kind in _LEAVES:
+        return
     inside: Any = ()
     if isinstance(value, list | tuple | set | frozenset):
         inside = value  # pyright: ignore[reportUnknownVariableType]
     elif isinstance(value, dict):
         inside = value.values()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    elif is_dataclass(value) and hasattr(value, "__dict__"):
+    elif (defaults := _defaults_of(kind)) is not None:
         members = cast(dict[str, Any], vars(value))
-        for field in dataclass_fields(value):
-            default = given_default(field)
-            if field.name not in members and default is not MISSING:
-                members[field.name] = default
+        for name, default in defaults:
+            members.setdefault(name, default)
         inside = list(members.values())
     for item in inside:
         put_defaults(item)
+
+
+# Most values that are met have nothing inside.
+_LEAVES = frozenset({str, int, float, bool, NoneType, bytes})
+
+
+@lru_cache(1024)
+def _defaults_of(kind: type) -> tuple[tuple[str, Any], ...] | None:
+    """The defaults of a dataclass whose objects have a dict; None if it is no such class."""
+    if not is_dataclass(kind) or not kind.__dictoffset__:
+        return None
+    found = [(field.name, given_default(field)) for field in dataclass_fields(kind)]
+    return tuple((name, default) for name, default in found if default is not MISSING)
 
 
 class _Translator:
