@@ -69,10 +69,11 @@ async def high(reset: bool = False) -> int:
 """
 
 
-@pytest.fixture(scope="module")
-def site(serve_all: Serve) -> Site:
-    """A server that lets few in."""
-    return serve_all(BOUNDED)
+@pytest.fixture
+def site(serve: Serve) -> Site:
+    """A server that lets few in: a new one for each test, since clients that have left keep their
+    places for a moment."""
+    return serve(BOUNDED)
 
 
 def let_all_go(site: Site) -> None:

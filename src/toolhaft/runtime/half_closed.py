@@ -50,8 +50,18 @@ class HalfClosed:
         """Is it known that the client has closed its socket, or can it never be known?"""
         return self._poll is None or bool(self._poll.poll(0))
 
-    def watch(self) -> None:
-        """Look again and again, until the connection is gone."""
+    def watch(self, *, has_begun: bool) -> None:
+        """Look again and again, until the connection is gone.
+
+        Args:
+            has_begun: a part of the answer was sent, so that writing more at once costs nothing.
+        """
+        if has_begun:
+            self._has_written = True
+            self._write()
+        self._look_later()
+
+    def _look_later(self) -> None:
         self._timer = self._loop.call_later(self._seconds, self._look)
 
     def stop(self) -> None:
@@ -68,4 +78,4 @@ class HalfClosed:
             self._has_written = True
             self._seconds = _SOON
             self._write()
-        self.watch()
+        self._look_later()

@@ -431,7 +431,7 @@ class Protocol(HttpToolsProtocol):
             return False
         cycle: Any = self.cycle
         cycle.keep_alive = False  # the last answer ends the connection
-        half_closed.watch()
+        half_closed.watch(has_begun=served.response_started)
         self._half_closed = half_closed
         return True
 
