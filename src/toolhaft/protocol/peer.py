@@ -114,7 +114,7 @@ class Peer:
 
         The same client names the same tool with the same `_meta` again and again. A call that says
         in its headers and in its envelope just what an accepted one has said needs no further
-        check: its arguments are all that is new. That saves about 11,000 of the 61,000 instructions
+        check: its arguments are all that is new. That saves about 12,000 of the 61,000 instructions
         that a mounted call took beyond a bare application."""
         if type(decoded) is ToolCall:
             if head is not None and (accepted := head.accepted) is not None:
