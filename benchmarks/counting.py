@@ -12,10 +12,10 @@ import time
 from itertools import count
 
 from toolhaft import Server
+from toolhaft.calls.connection import Connection
+from toolhaft.calls.output import Sink
+from toolhaft.calls.service import connected
 from toolhaft.protocol.calls import Call, Fate
-from toolhaft.runtime.connection import Connection
-from toolhaft.runtime.outlet import Sink
-from toolhaft.runtime.service import connected
 
 _CALLS = 2000
 _HELLO = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolhaft.addresses import Address, UnixPath, address
+from toolhaft.serve.addresses import Address, UnixPath, address
 
 
 @pytest.mark.parametrize(

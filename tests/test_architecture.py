@@ -8,6 +8,7 @@ import functools
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -18,18 +19,30 @@ from tests.conftest import LONGEST
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "toolhaft"
 
+# The layers, lowest first, and what each of them may import beside itself.
 MAY_IMPORT = {
     "words": set(),
     "schema": {"words"},
     "protocol": {"words"},
     "features": {"words", "schema", "protocol"},
-    "runtime": {"words", "protocol"},
+    "process": {"words", "protocol"},
+    "stores": {"words", "protocol"},
+    "calls": {"words", "protocol", "process"},
+    "transports": {"words", "protocol", "process", "stores", "calls"},
     # For the edges: what speaks to servers, ours or others.
-    "client": {"words", "protocol", "runtime"},
-    "face": {"words", "schema", "protocol", "features", "runtime"},
-    "edges": {"words", "schema", "protocol", "features", "runtime", "face", "client"},
-}
-WORDS = {"envelope", "errors", "excess", "jsonrpc", "members", "misspelt", "patterns", "types"}
+    "client": {"words", "protocol", "process", "calls"},
+    "face": {
+        "words", "schema", "protocol", "features", "process", "stores", "calls", "transports",
+    },
+    "edges": {
+        "words", "schema", "protocol", "features", "process", "stores", "calls", "transports",
+        "face", "client",
+    },
+}  # fmt: skip
+WORDS = {"encoding", "errors", "jsonrpc", "lazy_regex", "suggestions", "types"}
+# Each of them can be read, changed and left out without the others.
+TRANSPORTS = {"stdio", "http", "attach"}
+MOST_MODULES = 17
 # What waits, or gives another answer the next time it is asked.
 WAITS = {
     "anyio", "asyncio", "concurrent", "fcntl", "io", "multiprocessing", "os", "pathlib", "queue",
@@ -37,16 +50,19 @@ WAITS = {
     "sys", "tempfile", "threading", "time", "urllib", "uuid",
 }  # fmt: skip
 # Types of values that happen to live beside functions that do I/O.
-HARMLESS = {("schema/derived.py", "uuid"), ("schema/formats.py", "uuid")}
+HARMLESS = {("schema/from_types.py", "uuid"), ("schema/validation/formats.py", "uuid")}
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 LONGEST_MODULE = 500
 # Lines of code, without blank lines, comments and docstrings.
 LARGEST = {
     "words": 950,
     "schema": 3650,
-    "protocol": 2550,
+    "protocol": 2560,
     "features": 5150,
-    "runtime": 7000,
+    "process": 1000,
+    "stores": 150,
+    "calls": 1650,
+    "transports": 4250,
     "client": 1400,
     "face": 3050,
 }
@@ -58,79 +74,83 @@ DEPENDENCIES = {"msgspec"}
 BRIDGE = "toolhaft_bridge"
 # Each of these is an extra, and known to one module only.
 EXTRAS = {
-    "jsonschema_rs": {"schema/compiled.py"},
-    "httptools": {"runtime/httptools_protocol.py"},
-    "granian": {"runtime/granian_server.py"},
-    "uvicorn": {"runtime/http1.py", "runtime/httptools_protocol.py", "runtime/uvicorn_server.py"},
-    "uvloop": {"serving.py"},
+    "jsonschema_rs": {"schema/validation/compiled.py"},
+    "httptools": {"transports/http/servers/uvicorn_protocol.py"},
+    "granian": {"transports/http/servers/granian_server.py"},
+    "uvicorn": {
+        "transports/http/servers/http1.py",
+        "transports/http/servers/uvicorn_protocol.py",
+        "transports/http/servers/uvicorn_server.py",
+    },
+    "uvloop": {"serve/over_http.py"},
 }
 
 # asyncio takes as long to load as all the rest together, so what needs it is loaded when it serves;
 # what is only needed when something is wrong, or by servers that have parts or ask their clients,
 # is loaded then.
 IMPORTED_LATER = {
-    ("features/checking.py", "_problems", "..schema.checker"),
-    ("features/checking.py", "_unpacked", "..schema.jsonvalues"),
-    ("features/checking.py", "check_schema", "..schema.explicit"),
-    ("features/checking.py", "load_of", "..schema.loads"),
-    ("features/checking.py", "longest_match", "..schema.backtracking"),
-    ("features/checking.py", "refusing_unknown", "..schema.closed"),
-    ("features/checking.py", "check", "..schema.closed"),
-    ("features/checking.py", "__init__", "..schema.explicit"),
-    ("features/checking.py", "_compiler", "..schema.compiled"),
-    ("features/calling.py", "_take_answers", ".asking"),
-    ("features/joining.py", "twin", "copy"),
-    ("features/parameters.py", "_inquired", ".asking"),
-    ("features/providing.py", "_leave_out", "logging"),
-    ("features/tools.py", "_check_mirrors", ".headers"),
-    ("protocol/digests.py", "digest", "hashlib"),
-    ("protocol/digests.py", "from_text", "binascii"),
-    ("protocol/digests.py", "is_same", "hmac"),
-    ("protocol/digests.py", "to_text", "binascii"),
-    ("protocol/digests.py", "signature", "hmac"),
-    ("runtime/lane.py", "_log", "logging"),
-    ("runtime/lane.py", "_warn", "logging"),
-    ("run.py", "_text", "json"),
-    ("schema/fields.py", "dataclass_fields", "dataclasses"),
-    ("schema/kinds.py", "_checks", ".closed"),
-    ("schema/models.py", "_bounds_of", ".effort"),
-    ("schema/renewal.py", "_deep_copy", "copy"),
-    ("schema/renewal.py", "_shallow_copy", "copy"),
-    ("sealing.py", "_log", "logging"),
-    ("sealing.py", "_seal", "."),
-    ("sealing.py", "_seal", ".protocol.sealing"),
-    ("server.py", "mask", "logging"),
-    ("cli/options.py", "_conversation", "..protocol.revisions"),
+    ("cli/commands/run.py", "_over_stdio", "...serve.early_start"),
+    ("cli/commands/run.py", "_over_stdio", "...serve.over_stdio"),
+    ("cli/commands/run.py", "_traffic", "...traffic"),
     ("cli/installing/files.py", "_written", "secrets"),
     ("cli/installing/receipts.py", "digest", "hashlib"),
-    ("cli/run.py", "_over_stdio", "..beginning"),
-    ("cli/run.py", "_over_stdio", "..run"),
-    ("cli/run.py", "_traffic", "..traffic"),
-    ("listener.py", "__init__", ".serving"),
-    ("serving.py", "_make_runner", ".runtime.granian_server"),
-    ("serving.py", "_make_runner", ".runtime.uvicorn_server"),
-    ("serving.py", "_new_loop", "uvloop"),
-    ("runtime/uvicorn_server.py", "_protocol", ".httptools_protocol"),
-    ("attachment.py", "__aexit__", "asyncio"),
-    ("attachment.py", "attach", ".attaching"),
-    ("server.py", "_context_class", ".features.context"),
-    ("server.py", "asgi", ".serving"),
-    ("server.py", "include", ".composing"),
-    ("server.py", "include", ".including"),
-    ("server.py", "run", ".beginning"),
-    ("server.py", "store", ".runtime.memory"),
-    ("server.py", "run", ".listener"),
-    ("server.py", "run", ".run"),
-    ("server.py", "serve", ".run"),
-    ("server.py", "handle", ".run"),
-    ("offers.py", "gate_of", ".runtime.gate"),
-    ("offers.py", "_place", ".runtime.place"),
-    ("options.py", "traffic_of", ".traffic"),
-    ("options.py", "_unknown", ".misspelt"),
-    ("protocol/limits.py", "__call__", "..misspelt"),
-    ("metrics.py", "table", ".exposition"),
-    ("metrics.py", "text", ".exposition"),
-    ("server.py", "_lifespan", ".runtime.lifespan"),
+    ("cli/options.py", "_conversation", "..protocol.revisions"),
+    ("features/functions/invocation.py", "_take_answers", "..elicitation.questions"),
+    ("features/functions/parameters.py", "_inquired", "..elicitation.questions"),
+    ("features/lazy_validation.py", "__init__", "..schema.validation.supported"),
+    ("features/lazy_validation.py", "_compiler", "..schema.validation.compiled"),
+    ("features/lazy_validation.py", "_problems", "..schema.validation.validator"),
+    ("features/lazy_validation.py", "_unpacked", "..schema.validation.json_values"),
+    ("features/lazy_validation.py", "check", "..schema.unknown_members"),
+    ("features/lazy_validation.py", "check_schema", "..schema.validation.supported"),
+    ("features/lazy_validation.py", "load_of", "..schema.cost.argument_load"),
+    ("features/lazy_validation.py", "longest_match", "..schema.cost.regex_backtracking"),
+    ("features/lazy_validation.py", "refusing_unknown", "..schema.unknown_members"),
+    ("features/providers/object_provider.py", "_leave_out", "logging"),
+    ("features/providers/prefix.py", "twin", "copy"),
+    ("features/tools.py", "_check_mirrors", ".functions.header_check"),
+    ("metrics.py", "table", ".observe.prometheus"),
+    ("metrics.py", "text", ".observe.prometheus"),
+    ("process/thread_pool.py", "_log", "logging"),
+    ("process/thread_pool.py", "_warn", "logging"),
+    ("protocol/elicitation/digests.py", "digest", "hashlib"),
+    ("protocol/elicitation/digests.py", "from_text", "binascii"),
+    ("protocol/elicitation/digests.py", "is_same", "hmac"),
+    ("protocol/elicitation/digests.py", "signature", "hmac"),
+    ("protocol/elicitation/digests.py", "to_text", "binascii"),
+    ("protocol/limits.py", "__call__", "..suggestions"),
+    ("schema/codecs.py", "_checks", ".unknown_members"),
+    ("schema/fields.py", "dataclass_fields", "dataclasses"),
+    ("schema/fresh_defaults.py", "_deep_copy", "copy"),
+    ("schema/fresh_defaults.py", "_shallow_copy", "copy"),
+    ("schema/pydantic_models.py", "_bounds_of", ".cost.validation_steps"),
+    ("serve/attachment.py", "__aexit__", "asyncio"),
+    ("serve/attachment.py", "attach", ".attach"),
+    ("serve/listener.py", "__init__", ".over_http"),
+    ("serve/over_http.py", "_make_runner", "..transports.http.servers.granian_server"),
+    ("serve/over_http.py", "_make_runner", "..transports.http.servers.uvicorn_server"),
+    ("serve/over_http.py", "_new_loop", "uvloop"),
+    ("serve/over_stdio.py", "_text", "json"),
+    ("server/catalogue.py", "_place", "..calls.run_on"),
+    ("server/catalogue.py", "gate_of", "..process.concurrency_limit"),
+    ("server/keywords.py", "_unknown", "..suggestions"),
+    ("server/keywords.py", "traffic_of", "..traffic"),
+    ("server/secrets.py", "_log", "logging"),
+    ("server/secrets.py", "_seal", "."),
+    ("server/secrets.py", "_seal", "..protocol.elicitation.request_state"),
+    ("server/server.py", "_context_class", "..features.context"),
+    ("server/server.py", "_lifespan", "..calls.lifespan"),
+    ("server/server.py", "asgi", "..serve.over_http"),
+    ("server/server.py", "handle", "..serve.over_stdio"),
+    ("server/server.py", "include", ".include_object"),
+    ("server/server.py", "include", ".include_server"),
+    ("server/server.py", "mask", "logging"),
+    ("server/server.py", "run", "..serve.early_start"),
+    ("server/server.py", "run", "..serve.listener"),
+    ("server/server.py", "run", "..serve.over_stdio"),
+    ("server/server.py", "serve", "..serve.over_stdio"),
+    ("server/server.py", "store", "..stores.memory"),
+    ("transports/http/servers/uvicorn_server.py", "_protocol", ".uvicorn_protocol"),
 }
 
 
@@ -179,7 +199,7 @@ def layer_of(top: str) -> str:
         return "words"
     if top in EDGES:
         return "edges"
-    return top if top in ("schema", "protocol", "features", "runtime", "client") else "face"
+    return top if top in MAY_IMPORT else "face"
 
 
 @functools.cache
@@ -232,6 +252,20 @@ def wrong_imports(module: Module) -> Iterator[str]:
             own = module.path.split("/")[0]
             if is_edge and own not in {top, "__main__.py"} and (own, top) not in EDGES_THAT_USE:
                 yield f"{module.path}:{import_.line}: nothing imports the edge {top}"
+
+
+def foreign_transports(module: Module) -> Iterator[str]:
+    """Imports of one transport by another."""
+    layer, _, rest = module.path.partition("/")
+    own = rest.split("/")[0]
+    if layer != "transports" or own not in TRANSPORTS:
+        return
+    for import_ in imports_of(module):
+        dots = len(import_.target) - len(import_.target.lstrip("."))
+        folder = module.path.split("/")[:-1]
+        path = [*folder[: len(folder) - (dots - 1)], *import_.target.lstrip(".").split(".")]
+        if dots and path[0] == "transports" and path[1] in TRANSPORTS - {own}:
+            yield f"{module.path}:{import_.line}: {own} imports {path[1]}"
 
 
 def io_of(module: Module) -> Iterator[str]:
@@ -341,6 +375,18 @@ def test_imports_point_down() -> None:
     assert all_of(wrong_imports) == []
 
 
+def test_transports_do_not_import_each_other() -> None:
+    assert all_of(foreign_transports) == []
+
+
+def test_packages_stay_small() -> None:
+    sizes = Counter(
+        module.path.rpartition("/")[0] for module in modules() if "__init__" not in module.path
+    )
+
+    assert {path: size for path, size in sizes.items() if size > MOST_MODULES} == {}
+
+
 def test_there_are_no_detours_for_type_checkers() -> None:
     assert all_of(type_checking_detours) == []
 
@@ -437,10 +483,19 @@ def test_nothing_is_swallowed() -> None:
 # They wait for functions, stores and guards of an author, which raise any class of `OSError`. Only
 # modules that hold the connection itself may take one for the end of that connection.
 RUN_CODE_OF_AUTHORS = {
-    "runtime/asking.py", "runtime/driver.py", "runtime/endpoint.py", "runtime/guarding.py",
-    "runtime/hooks.py", "runtime/lifespan.py", "runtime/listening.py", "runtime/relay.py",
-    "runtime/running.py", "runtime/sessions.py", "runtime/steps.py", "runtime/streams.py",
-}  # fmt: skip
+    "calls/call.py",
+    "calls/client_requests.py",
+    "calls/driver.py",
+    "calls/lifespan.py",
+    "calls/recorded_steps.py",
+    "transports/attach/hooks.py",
+    "transports/http/endpoint.py",
+    "transports/http/guard.py",
+    "transports/http/sessions/event_log.py",
+    "transports/http/sessions/get_stream.py",
+    "transports/http/sessions/relay.py",
+    "transports/http/sessions/sessions.py",
+}
 
 
 def test_an_error_of_an_author_is_not_taken_for_the_end_of_a_connection() -> None:
@@ -623,21 +678,23 @@ def test_no_two_files_of_tests_have_the_same_name() -> None:
         ("types/tools.py", "from ..protocol.peer import Peer"),
         ("types/tools.py", "from .. import server"),
         ("protocol/peer.py", "from ..features.tools import Tool"),
-        ("protocol/peer.py", "from ..schema.kinds import Kind"),
-        ("schema/kinds.py", "from ..protocol.calls import Call"),
-        ("runtime/driver.py", "from ..schema.kinds import Kind"),
-        ("protocol/peer.py", "def f():\n    from ..runtime import stdio"),
+        ("protocol/peer.py", "from ..schema.codecs import Kind"),
+        ("schema/codecs.py", "from ..protocol.calls import Call"),
+        ("calls/driver.py", "from ..schema.codecs import Kind"),
+        ("protocol/peer.py", "def f():\n    from ..transports import pipes"),
         ("protocol/peer.py", "import toolhaft.server"),
-        ("features/tools.py", "from toolhaft.runtime import stdio"),
-        ("features/tools.py", "from ..runtime.connection import Connection"),
-        ("runtime/stdio.py", "from ..features import tools"),
-        ("runtime/stdio.py", "from ..server import Server"),
-        ("server.py", "from .cli import main"),
-        ("run.py", "from . import testing"),
-        ("run.py", "from .client.conversation import Conversation"),
-        ("client/http.py", "from ..server import Server"),
-        ("client/http.py", "from ..features import mirroring"),
-        ("testing/playing.py", "from ..cli.target import load"),
+        ("features/tools.py", "from toolhaft.transports import pipes"),
+        ("features/tools.py", "from ..calls.connection import Connection"),
+        ("transports/pipes.py", "from ..features import tools"),
+        ("transports/pipes.py", "from ..server import Server"),
+        ("server/server.py", "from ..cli import main"),
+        ("serve/over_stdio.py", "from .. import testing"),
+        ("serve/over_stdio.py", "from ..client.conversation import Conversation"),
+        ("client/http/streamable.py", "from ...server.server import Server"),
+        ("client/http/streamable.py", "from ...features import tools"),
+        ("process/thread_pool.py", "from ..calls.driver import Driver"),
+        ("calls/driver.py", "from ..transports import pipes"),
+        ("testing/play_call.py", "from ..cli.target import load"),
     ],
 )
 def test_an_import_that_points_up_is_found(path: str, text: str) -> None:
@@ -650,16 +707,37 @@ def test_an_import_that_points_up_is_found(path: str, text: str) -> None:
         ("jsonrpc.py", "from .errors import x\nimport re, msgspec"),
         ("types/tools.py", "from .wire import Wire\nfrom ..errors import E\nfrom . import content"),
         ("protocol/peer.py", "from ..jsonrpc import x\nfrom .calls import Call"),
-        ("features/tools.py", "from ..protocol.calls import Call\nfrom .registry import Registry"),
-        ("runtime/stdio.py", "from ..protocol.framing import Framer\nimport asyncio"),
-        ("server.py", "from .features.tools import Tool\nfrom .runtime.lane import Lane"),
-        ("client/memory.py", "from ..runtime.service import connected\nfrom .wire import Wire"),
-        ("cli/run.py", "from ..run import run_stdio\nfrom .target import load"),
+        (
+            "features/tools.py",
+            "from ..protocol.calls import Call\nfrom .providers.registry import Registry",
+        ),
+        ("transports/pipes.py", "from ..protocol.framing import Framer\nimport asyncio"),
+        (
+            "server/server.py",
+            "from ..features.tools import Tool\nfrom ..calls.driver import Driver",
+        ),
+        ("client/memory.py", "from ..calls.service import connected\nfrom .wire import Wire"),
+        (
+            "cli/commands/run.py",
+            "from ...serve.over_stdio import run_stdio\nfrom ..target import load",
+        ),
         ("testing/client.py", "from ..client.conversation import Conversation"),
     ],
 )
 def test_an_import_that_points_down_is_not(path: str, text: str) -> None:
     assert list(wrong_imports(Module(path, text))) == []
+
+
+def test_a_transport_that_imports_another_is_found() -> None:
+    texts = [
+        ("transports/stdio/watchdog.py", "from ..http.app import App"),
+        ("transports/http/servers/tls.py", "from ...attach import hooks"),
+        ("transports/attach/host.py", "from ..pipes import Input\nfrom ...calls import driver"),
+    ]
+
+    found = [list(foreign_transports(Module(*each))) for each in texts]
+
+    assert [len(each) for each in found] == [1, 1, 0]
 
 
 @pytest.mark.parametrize(

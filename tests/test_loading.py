@@ -11,30 +11,30 @@ SPARED = {
     "hashlib",
     "random",
     "secrets",
-    "toolhaft.composing",
-    "toolhaft.exposition",
-    "toolhaft.features.asking",
+    "toolhaft.server.include_server",
+    "toolhaft.observe.prometheus",
+    "toolhaft.features.elicitation.questions",
     "toolhaft.features.context",
-    "toolhaft.features.forms",
-    "toolhaft.features.headers",
-    "toolhaft.features.infos",
-    "toolhaft.features.keeping",
-    "toolhaft.features.providing",
-    "toolhaft.features.rounds",
-    "toolhaft.features.steps",
-    "toolhaft.including",
+    "toolhaft.features.elicitation.forms",
+    "toolhaft.features.functions.header_check",
+    "toolhaft.features.providers.entries",
+    "toolhaft.features.session_data",
+    "toolhaft.features.providers.object_provider",
+    "toolhaft.features.elicitation.manual_rounds",
+    "toolhaft.features.elicitation.steps",
+    "toolhaft.server.include_object",
     "toolhaft.jsonrpc",
-    "toolhaft.marks",
-    "toolhaft.protocol.http",
-    "toolhaft.protocol.sealing",
-    "toolhaft.runtime.asgi",
-    "toolhaft.schema.checker",
-    "toolhaft.schema.explicit",
+    "toolhaft.server.decorators",
+    "toolhaft.protocol.http.rules",
+    "toolhaft.protocol.elicitation.request_state",
+    "toolhaft.transports.http.app",
+    "toolhaft.schema.validation.validator",
+    "toolhaft.schema.validation.supported",
     "toolhaft.traffic",
     "urllib.parse",
 }
 # By those who serve.
-LATER = {"asyncio", "logging", "toolhaft.protocol.peer", "toolhaft.runtime.driver"}
+LATER = {"asyncio", "logging", "toolhaft.protocol.peer", "toolhaft.calls.driver"}
 
 SERVER = """
 import json, sys
@@ -75,7 +75,7 @@ def loaded(*, before_it_served: bool) -> set[str]:
 def test_a_server_that_is_made_has_loaded_what_every_server_needs() -> None:
     found = loaded(before_it_served=True)
 
-    assert "toolhaft.server" in found
+    assert "toolhaft.server.server" in found
     assert found & (SPARED | LATER) == set()
 
 

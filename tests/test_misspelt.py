@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolhaft.misspelt import near_name, unknown_keyword
+from toolhaft.suggestions import near_name, unknown_keyword
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from toolhaft.patterns import pattern
+from toolhaft.lazy_regex import pattern
 
 
 def test_a_pattern_does_what_a_compiled_one_does() -> None:

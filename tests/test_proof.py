@@ -101,7 +101,7 @@ def test_brackets_are_another_figure() -> None:
 def test_the_lines_of_all_layers_are_the_lines_of_all() -> None:
     layers = counting.lines_by_layer()
 
-    assert set(layers) >= {"words", "schema", "protocol", "features", "runtime", "face"}
+    assert set(layers) >= {"words", "schema", "protocol", "features", "transports", "face"}
     assert counting.counts()["lines"] == f"{sum(layers.values()):,}"
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolhaft.undisturbed import Undisturbed
+from toolhaft.import_without_gc import Undisturbed
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def test_who_comes_while_another_ends_does_not_stop_it_for_good(
 
     with monkeypatch.context() as patched:
         patched.setattr(
-            "toolhaft.undisturbed.gc",
+            "toolhaft.import_without_gc.gc",
             SimpleNamespace(
                 isenabled=asked_just_before_the_first_ends, disable=gc.disable, enable=gc.enable
             ),

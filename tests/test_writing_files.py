@@ -11,9 +11,9 @@ SOURCE = Path(__file__).parents[1] / "src"
 # descriptors that are open already.
 MAY_OPEN = {
     "toolhaft_bridge/outputs.py",
-    "toolhaft/cli/installing/folders.py",
+    "toolhaft/cli/installing/open_folder.py",
     "toolhaft/cli/installing/files.py",
-    "toolhaft/cli/installing/locking.py",
+    "toolhaft/cli/installing/lock.py",
 }
 WRITERS = {"write_text", "write_bytes", "mkstemp", "NamedTemporaryFile", "copyfile", "copy2"}
 

@@ -23,8 +23,8 @@ _LATER = (
 )
 
 
-# As in `toolhaft.testing.contract`, which is not loaded for this. The environment, so that worker
-# processes hear of it too.
+# As in `toolhaft.testing.contracts.contract`, which is not imported here because it is slow. An
+# environment variable, so that worker processes inherit it.
 _UPDATE = "TOOLHAFT_UPDATE_CONTRACT"
 
 
@@ -67,7 +67,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("eras")
     if marker is None or "mcp_client" not in metafunc.fixturenames:
         return
-    from toolhaft.testing.eras import BadEra, revisions  # noqa: PLC0415
+    from toolhaft.testing.pytest_eras import BadEra, revisions  # noqa: PLC0415
 
     try:
         found = revisions(marker.args)
@@ -115,7 +115,7 @@ def _inside(client: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _client(request: pytest.FixtureRequest) -> Any:
-    from toolhaft.testing.eras import client_of  # noqa: PLC0415
+    from toolhaft.testing.pytest_eras import client_of  # noqa: PLC0415
 
     target: Any = request.config.getoption("--toolhaft")
     if target is None:

@@ -29,30 +29,30 @@ runs, calls, checks and installs servers from the shell.
 
 Inside, imports point down only:
 
-    cli/ testing/           the command, the kit for tests
-    client/                 what speaks to servers, for these two
-    server.py listener.py   and all beside them: what an author uses
-    features/ | runtime/    what a server offers | asyncio, threads, sockets, HTTP
-    schema/ | protocol/     types and JSON Schema | the rules of the protocol; no I/O in either
-    types/ errors.py jsonrpc.py envelope.py patterns.py   words that all of them use
+    cli/  testing/                    the command line; the kit for tests
+    client/                           an MCP client, for these two
+    serve/  server/  observe/         ways to start; `Server` and its parts; metrics
+    features/ | transports/           tools, resources, prompts | stdio, HTTP, attach
+              | calls/  stores/       execution of calls; sessions
+              | process/              event loop, threads, descriptors, signals
+    schema/   | protocol/             types and JSON Schema | the rules; no I/O in either
+    encoding/ types/ errors.py        bytes and values of messages; errors
 
-A call comes in as bytes in `runtime/stdio.py` or `runtime/posting.py`. `protocol/peer.py` makes a
-`Call` of it, `runtime/driver.py` runs that, by the table in `server.py` that has a handler for each
-method; `features/tools.py` has the one of `tools/call`, and `schema/` has read its signature. A new
-method is a handler in `features/`, a row in that table, a struct in `types/` for its parameters,
-and a row in `protocol/revisions.py`, which says who knows it.
+`docs/design/002-map.md` follows one call through them. A new method is a handler in `features/`,
+a row in the table of handlers in `server/server.py`, a struct in `types/` for its parameters, and
+a row in `protocol/revisions.py`, which says which revisions know it.
 
-A name is loaded when it is first asked for, so that whoever wants a part, or only the command line,
-does not wait for the rest. Type checkers read `__init__.pyi`.
+A name is imported when it is first used, so that a program that needs one part does not wait for
+the others. Type checkers read `__init__.pyi`.
 """
 
 from importlib import import_module as _import
 
-from .undisturbed import Undisturbed as _Undisturbed
+from .import_without_gc import Undisturbed as _Undisturbed
 
 _HOMES = {
     ".about": ("REVISIONS",),
-    ".attachment": ("Attachment",),
+    ".serve.attachment": ("Attachment",),
     ".errors": (
         "InternalError",
         "InvalidParams",
@@ -66,8 +66,8 @@ _HOMES = {
         "ToolError",
         "Unauthorized",
     ),
-    ".features.arguments": ("Arg",),
-    ".features.asking": (
+    ".features.functions.described_arguments": ("Arg",),
+    ".features.elicitation.questions": (
         "Accepted",
         "Cancelled",
         "Declined",
@@ -79,11 +79,11 @@ _HOMES = {
         "SampleTool",
         "ToolAnswer",
     ),
-    ".features.completer": (
+    ".features.functions.completers": (
         "Complete",
         "Completion",
     ),
-    ".features.content": (
+    ".features.results.content": (
         "Audio",
         "Contents",
         "Embedded",
@@ -97,49 +97,49 @@ _HOMES = {
         "Client",
         "Context",
     ),
-    ".features.depends": (
+    ".features.functions.depends": (
         "Depends",
         "Header",
     ),
-    ".features.forms": ("Titles",),
-    ".features.infos": (
+    ".features.elicitation.forms": ("Titles",),
+    ".features.providers.entries": (
         "PromptInfo",
         "ResourceInfo",
         "ToolInfo",
     ),
-    ".features.keeping": ("SessionData",),
-    ".features.messages": (
+    ".features.session_data": ("SessionData",),
+    ".features.results.messages": (
         "Message",
         "assistant",
         "user",
     ),
-    ".features.parameters": ("Unsafe",),
+    ".features.functions.parameters": ("Unsafe",),
     ".features.prompts": ("PromptResult",),
-    ".features.providing": (
+    ".features.providers.object_provider": (
         "PromptProvider",
         "ResourceProvider",
         "ToolProvider",
     ),
     ".features.resources": ("Cache",),
-    ".features.signs": (
+    ".features.functions.markers": (
         "Ask",
         "InputRequired",
     ),
-    ".handles": (
+    ".server.handles": (
         "Inclusion",
         "PromptHandle",
         "ResourceHandle",
         "ToolHandle",
     ),
-    ".listener": ("Listener",),
-    ".marks": (
+    ".serve.listener": ("Listener",),
+    ".server.decorators": (
         "prompt",
         "resource",
         "tool",
     ),
     ".protocol.limits": ("Limits",),
-    ".server": ("Server",),
-    ".types.asking": (
+    ".server.server": ("Server",),
+    ".types.client_requests": (
         "Root",
         "ToolUse",
     ),

@@ -2,7 +2,6 @@
 
 from .about import REVISIONS
 from .about import __version__ as __version__
-from .attachment import Attachment
 from .errors import (
     InternalError,
     InvalidParams,
@@ -16,8 +15,9 @@ from .errors import (
     ToolError,
     Unauthorized,
 )
-from .features.arguments import Arg
-from .features.asking import (
+from .features.context import Client, Context
+from .features.elicitation.forms import Titles
+from .features.elicitation.questions import (
     Accepted,
     Cancelled,
     Declined,
@@ -29,25 +29,25 @@ from .features.asking import (
     SampleTool,
     ToolAnswer,
 )
-from .features.completer import Complete, Completion
-from .features.content import Audio, Contents, Embedded, File, Image, Link, Result, Text
-from .features.context import Client, Context
-from .features.depends import Depends, Header
-from .features.forms import Titles
-from .features.infos import PromptInfo, ResourceInfo, ToolInfo
-from .features.keeping import SessionData
-from .features.messages import Message, assistant, user
-from .features.parameters import Unsafe
+from .features.functions.completers import Complete, Completion
+from .features.functions.depends import Depends, Header
+from .features.functions.described_arguments import Arg
+from .features.functions.markers import Ask, InputRequired
+from .features.functions.parameters import Unsafe
 from .features.prompts import PromptResult
-from .features.providing import PromptProvider, ResourceProvider, ToolProvider
+from .features.providers.entries import PromptInfo, ResourceInfo, ToolInfo
+from .features.providers.object_provider import PromptProvider, ResourceProvider, ToolProvider
 from .features.resources import Cache
-from .features.signs import Ask, InputRequired
-from .handles import Inclusion, PromptHandle, ResourceHandle, ToolHandle
-from .listener import Listener
-from .marks import prompt, resource, tool
+from .features.results.content import Audio, Contents, Embedded, File, Image, Link, Result, Text
+from .features.results.messages import Message, assistant, user
+from .features.session_data import SessionData
 from .protocol.limits import Limits
-from .server import Server
-from .types.asking import Root, ToolUse
+from .serve.attachment import Attachment
+from .serve.listener import Listener
+from .server.decorators import prompt, resource, tool
+from .server.handles import Inclusion, PromptHandle, ResourceHandle, ToolHandle
+from .server.server import Server
+from .types.client_requests import Root, ToolUse
 from .types.wire import Icon
 
 __all__ = [  # noqa: RUF022 - in the order of `sorted`

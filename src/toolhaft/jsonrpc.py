@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct
 
-from .envelope import Fault, Id, Message, decode_message, decode_part, encode, response
+from .encoding.envelope import Fault, Id, Message, decode_message, decode_part, encode, response
 from .errors import InvalidRequest
 
 # What there is for others; the rest may change.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
 from typing import Final
 
-from .measured import BOUNDS, NOTHING, Key, Measured, Page
+from .observe.totals import BOUNDS, NOTHING, Key, Measured, Page
 from .protocol.calls import Call, Calls, Fate, Subject
 from .protocol.revisions import ASKING, METHODS
 
@@ -282,7 +282,7 @@ class Metrics(Mapping[str, Measured]):
 
     def table(self) -> str:
         """All of it for people."""
-        from .exposition import table  # noqa: PLC0415
+        from .observe.prometheus import table  # noqa: PLC0415
 
         return table(self.measured(), self.notices())
 
@@ -292,7 +292,7 @@ class Metrics(Mapping[str, Measured]):
 
     def text(self, **labels: str) -> str:
         """All of it as Prometheus reads it, each line with these labels, too."""
-        from .exposition import exposition  # noqa: PLC0415
+        from .observe.prometheus import exposition  # noqa: PLC0415
 
         return exposition([self.page(**labels)])
 

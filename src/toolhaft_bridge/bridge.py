@@ -17,7 +17,7 @@ import time
 
 from .journal import blank, restored
 from .ledger import START, Ledger
-from .places import (
+from .socket_directory import (
     NotAttached,
     Refused,
     answer,
@@ -150,7 +150,7 @@ class Bridge:
 
     def _copy(self) -> None:
         """Copy until the process has ended, or nobody reads what it says."""
-        from .copying import Copying  # noqa: PLC0415
+        from .byte_copy import Copying  # noqa: PLC0415
 
         copying = Copying(
             self._wire,

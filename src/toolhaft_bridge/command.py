@@ -7,7 +7,7 @@ import os
 import sys
 
 from .bridge import WRONG, Bridge, Silent
-from .places import check_name, check_path
+from .socket_directory import check_name, check_path
 from .streams import complain
 
 _TEXTS = ("--socket", "--init", "--stop", "--log")

@@ -22,8 +22,8 @@ from tests.attach.living import BRIDGE, MUCH, PROGRAM, STAY, WAITS, until
 from tests.runtime.process import HANDSHAKE, PATIENCE, line, request, text_of, tool_call
 
 from toolhaft import Server
-from toolhaft.cli import ps as cli_ps
-from toolhaft.runtime.sockets import locked
+from toolhaft.cli.commands import ps as cli_ps
+from toolhaft.process.sockets import locked
 from toolhaft_bridge.traffic import Traffic
 
 both_ways = pytest.mark.usefixtures("way")

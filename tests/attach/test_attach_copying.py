@@ -15,9 +15,9 @@ import pytest
 from tests.attach.living import until
 from tests.runtime.process import PATIENCE
 
-from toolhaft_bridge import copying
+from toolhaft_bridge import byte_copy
 from toolhaft_bridge.bridge import Silent
-from toolhaft_bridge.copying import Copying
+from toolhaft_bridge.byte_copy import Copying
 from toolhaft_bridge.ledger import Ledger
 
 A_LOT = 3_000_000
@@ -44,8 +44,8 @@ class Bridged:
         self.hears, self.stdout = os.pipe()
         for each in (self.stdin, self.stdout):
             os.set_blocking(each, False)
-        monkeypatch.setattr(copying, "IN", self.stdin)
-        monkeypatch.setattr(copying, "OUT", self.stdout)
+        monkeypatch.setattr(byte_copy, "IN", self.stdin)
+        monkeypatch.setattr(byte_copy, "OUT", self.stdout)
         ours, self.process = socket.socketpair()
         self.process.settimeout(PATIENCE)
         self._wire = _socket.socket(fileno=ours.detach())
@@ -189,7 +189,7 @@ def test_what_a_process_said_last_is_heard_though_nobody_took_what_came_before(
 ) -> None:
     """It has ended while neither side took anything."""
     polls = SimpleNamespace(poll=poll, POLLIN=select.POLLIN, POLLOUT=select.POLLOUT)
-    monkeypatch.setattr(copying, "select", polls)
+    monkeypatch.setattr(byte_copy, "select", polls)
     bridged: Bridged = request.getfixturevalue("bridged")
     bridged.process.setblocking(False)
     said = numbered(A_LOT)

@@ -14,7 +14,7 @@ import pytest
 from tests.attach.conftest import Bridged
 from tests.runtime.process import Process
 
-from toolhaft.attachment import AttachOptions
+from toolhaft.serve.attachment import AttachOptions
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/attach.md").read_text("utf-8")

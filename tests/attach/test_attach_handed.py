@@ -84,7 +84,7 @@ def test_without_shared_memory_there_is_copying(program: Start) -> None:
     "missing",
     [
         "os.pipe = fail",
-        "places._socket.socket = type('', (_socket.socket,), {'sendmsg': fail})",
+        "socket_directory._socket.socket = type('', (_socket.socket,), {'sendmsg': fail})",
     ],
     ids=["no pipe", "no descriptors"],
 )
@@ -92,7 +92,13 @@ def test_what_cannot_be_handed_over_is_a_reason_to_copy(program: Start, missing:
     """Nobody should be told that the process is not there."""
     program(STAY)
     fail = "def fail(*_): raise OSError(24, 'Too many open files')"
-    lines = ["import os, _socket", "from toolhaft_bridge import places", fail, missing, BRIDGE]
+    lines = [
+        "import os, _socket",
+        "from toolhaft_bridge import socket_directory",
+        fail,
+        missing,
+        BRIDGE,
+    ]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(lines), "attach", "notes"],
         input=line(request(1, "ping")),

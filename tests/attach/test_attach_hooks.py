@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from toolhaft import Server
-from toolhaft.runtime.hooks import Hooks, Refused, named
-from toolhaft.runtime.place import place_of
+from toolhaft.calls.run_on import place_of
+from toolhaft.transports.attach.hooks import Hooks, Refused, named
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolhaft.envelope import failure
+from toolhaft.encoding.envelope import failure
 from toolhaft.errors import InternalError
 from toolhaft_bridge.ledger import Ledger
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.envelope import response
+from toolhaft.encoding.envelope import response
 from toolhaft_bridge.messages import (
     compact,
     error_in,

@@ -18,9 +18,9 @@ from tests.attach.living import STAY
 from tests.runtime.process import HANDSHAKE, text_of
 
 from toolhaft import Attachment, Limits, McpError, Server
-from toolhaft.runtime import attaching
-from toolhaft.runtime.sockets import UnixSocket, locked
+from toolhaft.process.sockets import UnixSocket, locked
 from toolhaft.testing import ServerGone, SyncClient
+from toolhaft.transports.attach import host
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ def test_what_a_dead_process_left_is_removed(server: Server, program: Start, dia
 def test_a_directory_that_another_has_locked_is_named(
     server: Server, places: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attaching, "_PATIENCE", 0.05)
+    monkeypatch.setattr(host, "_PATIENCE", 0.05)
     with locked(str(places / "x"), 1), pytest.raises(OSError, match="another program has locked"):
         server.attach(socket=places / "x")
 
@@ -357,7 +357,7 @@ def test_somebody_else_is_turned_away(
     server: Server, dial: Dial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server.attach() as attached:
-        monkeypatch.setattr("toolhaft.runtime.preamble.peer_of", lambda wire: 12345)
+        monkeypatch.setattr("toolhaft.transports.attach.preamble.peer_of", lambda wire: 12345)
         said = dial(attached.socket, b'{"toolhaft":1,"ask":"serve"}\n').read()
 
     assert said["error"] == f"it is for uid {os.getuid()} only, and this is uid 12345"

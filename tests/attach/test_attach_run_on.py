@@ -27,7 +27,7 @@ from toolhaft import (
     ToolInfo,
     tool,
 )
-from toolhaft.runtime.place import LoopPlace
+from toolhaft.calls.run_on import LoopPlace
 from toolhaft.testing import Client, play
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolhaft.cli.checking import clients
+from toolhaft.cli.checking import client_rules
 
 ROOT = Path(__file__).parents[2]
 _CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -73,7 +73,11 @@ def test_each_rule_is_on_the_page() -> None:
     )
     calls = re.findall(r'Finding\(\s*(?:"\w+"|\w+\.level),\s*f?"([\w{}-]+)"', source)
     rules = {rule.replace("{noun}", noun) for rule in calls for noun in ("tool", "prompt")}
-    schemas = {name for name, each in vars(clients).items() if isinstance(each, clients.SchemaRule)}
+    schemas = {
+        name
+        for name, each in vars(client_rules).items()
+        if isinstance(each, client_rules.SchemaRule)
+    }
     rules |= {f"schema-{name.lower().replace('_', '-')}" for name in schemas}
     rows = re.findall(r"^\| (`.*?) \|", page("check.md").split("## Levels")[1], re.MULTILINE)
     listed = set(re.findall(r"`([a-z-]+)`", " ".join(rows)))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.cli.checking import clients
+from toolhaft.cli.checking import client_rules
 from toolhaft.cli.checking.findings import LEVELS, Finding, at_least
 from toolhaft.cli.checking.rules import reviewed, tokens
 from toolhaft.features.tools import vet_name
@@ -344,8 +344,10 @@ def test_a_level_shows_itself_and_what_is_worse() -> None:
 
 
 def test_each_fact_about_a_client_says_where_it_is_known_from() -> None:
-    rules = [each for each in vars(clients).values() if isinstance(each, clients.SchemaRule)]
-    facts = [*rules, *clients.NAMES, *clients.TOOLS, *clients.DESCRIPTION]
+    rules = [
+        each for each in vars(client_rules).values() if isinstance(each, client_rules.SchemaRule)
+    ]
+    facts = [*rules, *client_rules.NAMES, *client_rules.TOOLS, *client_rules.DESCRIPTION]
 
     assert len(facts) > 15
     assert [each for each in facts if not each.source.startswith("https://")] == []

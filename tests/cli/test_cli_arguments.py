@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.cli.arguments import BadArgument, read, split, texts
+from toolhaft.cli.shared.arguments import BadArgument, read, split, texts
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -820,7 +820,7 @@ def test_help_loads_nothing_that_is_slow(tmp_path: Path, command: str) -> None:
     program = (
         "import sys, atexit\n"
         "from toolhaft.cli import main\n"
-        "slow = {'asyncio', 'importlib.metadata', 'toolhaft.run', 'ssl'}\n"
+        "slow = {'asyncio', 'importlib.metadata', 'toolhaft.serve.over_stdio', 'ssl'}\n"
         "atexit.register(lambda: print(slow & set(sys.modules), file=sys.stderr))\n"
         f"main([{command!r}, '--help'])\n"
     )

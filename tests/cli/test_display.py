@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tests.cli.commands import toolhaft, write_server
 from tests.warm import OURS, warm
 
-from toolhaft.cli.rendering import (
+from toolhaft.cli.shared.console import as_json, complain, show
+from toolhaft.cli.shared.rendering import (
     messages_text,
     notice,
     paragraph,
@@ -26,8 +27,7 @@ from toolhaft.cli.rendering import (
     shown,
     tool_entry,
 )
-from toolhaft.cli.showing import as_json, complain, show
-from toolhaft.runtime.stderr import Drain, StderrHandler
+from toolhaft.process.stderr_log import Drain, StderrHandler
 from toolhaft_bridge.display import block, json_text, line, record
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -113,7 +113,7 @@ def test_no_record_of_ours_can_be_forged_by_an_exception(monkeypatch: pytest.Mon
     seen = io.StringIO()
     monkeypatch.setattr(sys, "stderr", seen)
     drain = Drain()
-    monkeypatch.setattr("toolhaft.runtime.stderr.drain", drain)
+    monkeypatch.setattr("toolhaft.process.stderr_log.drain", drain)
     log = logging.Logger("toolhaft.tested")
     log.addHandler(StderrHandler())
 
@@ -241,14 +241,14 @@ def test_a_pipe_gets_every_character(tmp_path: Path, name: str) -> None:
 # Which modules write to a stream of this process. All that they write goes through `display`, or is
 # of our own making.
 MAY_WRITE = {
-    "toolhaft/cli/showing.py",
+    "toolhaft/cli/shared/console.py",
     "toolhaft/cli/__init__.py",  # the version
-    "toolhaft/cli/checking/probe.py",  # for the process that has started it
-    "toolhaft/runtime/stderr.py",
-    "toolhaft/runtime/telling.py",
+    "toolhaft/cli/checking/load_probe.py",  # for the process that has started it
+    "toolhaft/process/stderr_log.py",
+    "toolhaft/process/safe_logging.py",
     "toolhaft/metrics.py",  # a table of the names that the author gave
-    "toolhaft/run.py",
-    "toolhaft/serving.py",
+    "toolhaft/serve/over_stdio.py",
+    "toolhaft/serve/over_http.py",
     "toolhaft_bridge/streams.py",
 }
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.cli.rendering import (
+from toolhaft.cli.shared.rendering import (
     messages_text,
     notice,
     paragraph,

@@ -12,7 +12,7 @@ from msgspec import Raw
 from tests.asking import OLD, ask
 
 from toolhaft import Depends, Server, ToolError
-from toolhaft.features.signature import BadArguments, Signature
+from toolhaft.features.functions.signature import BadArguments, Signature
 
 
 @dataclasses.dataclass

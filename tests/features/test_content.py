@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolhaft.features.content import (
+from toolhaft.features.results.content import (
     Audio,
     Contents,
     Embedded,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolhaft import Embedded, File, Icon, Link, Listener, Result, Server, Text
-from toolhaft.features.expecting import valid_meta, written_uri
+from toolhaft.features.type_checks import valid_meta, written_uri
 from toolhaft.testing import Client
 from toolhaft.types.content import TextContent
 from toolhaft.types.tools import CallToolResult

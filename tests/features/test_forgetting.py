@@ -15,7 +15,7 @@ import pytest
 from msgspec import Raw
 
 from toolhaft import Depends, NotFound, Server, ToolError
-from toolhaft.features.signature import BadArguments, Signature
+from toolhaft.features.functions.signature import BadArguments, Signature
 from toolhaft.testing import play
 
 

@@ -10,8 +10,8 @@ import pydantic
 import pytest
 
 from toolhaft import Titles
-from toolhaft.features.forms import form_of
-from toolhaft.protocol.questions import Unfit
+from toolhaft.features.elicitation.forms import form_of
+from toolhaft.protocol.elicitation.questions import Unfit
 
 
 class Size(enum.Enum):

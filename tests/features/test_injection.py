@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import pytest
 
 from toolhaft import Ask, Complete, Context, Depends, Header, Server
-from toolhaft.features.injection import Plan, plan_of
-from toolhaft.features.signature import Signature
+from toolhaft.features.functions.injection import Plan, plan_of
+from toolhaft.features.functions.signature import Signature
 
 
 def plan(function: Callable[..., Any]) -> Plan:

@@ -12,7 +12,7 @@ from tests.asking import told as told_of
 
 from toolhaft import Icon, Server
 from toolhaft.features.instructions import Instructions
-from toolhaft.features.joining import Prefix
+from toolhaft.features.providers.prefix import Prefix
 from toolhaft.testing import Client
 
 both_eras = pytest.mark.parametrize("revision", [OLD, NEW])

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from toolhaft.features.media import is_text, media_type, name_in, named, sniffed, text_of
+from toolhaft.features.results.media import is_text, media_type, name_in, named, sniffed, text_of
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 JPEG = b"\xff\xd8\xff\xe0\0\x10JFIF"

@@ -9,8 +9,8 @@ from msgspec import Meta, Raw, Struct
 
 from toolhaft import Server
 from toolhaft.errors import HeaderMismatch
-from toolhaft.features.headers import check_mirrors
-from toolhaft.features.mirroring import Mirrored, mirrored
+from toolhaft.features.functions.header_check import check_mirrors
+from toolhaft.features.functions.mirrored_headers import Mirrored, mirrored
 from toolhaft.testing import Client
 
 REGION = (Mirrored(("region",), "Region"),)

@@ -29,7 +29,7 @@ from toolhaft import (
     assistant,
     user,
 )
-from toolhaft.protocol.questions import Unfit, declares, required
+from toolhaft.protocol.elicitation.questions import Unfit, declares, required
 from toolhaft.testing import Client, ToolFailed, in_both_eras, play
 from toolhaft.types.content import TextContent
 

@@ -6,7 +6,7 @@ import pytest
 from tests.asking import NEW, OLD, outcome
 
 from toolhaft import Complete, ResourceInfo, Server
-from toolhaft.features.parameters import Unsafe
+from toolhaft.features.functions.parameters import Unsafe
 
 
 async def read(server: Server, uri: str, revision: str = NEW) -> Any:

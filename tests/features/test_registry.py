@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolhaft import InvalidParams
-from toolhaft.features.registry import Registry
+from toolhaft.features.providers.registry import Registry
 from toolhaft.protocol.calls import Call
 from toolhaft.protocol.peer import Peer
 from toolhaft.types.tools import ListToolsResult, Tool

@@ -7,7 +7,7 @@ import pydantic
 import pytest
 
 from toolhaft import Complete, Context, Server, Text
-from toolhaft.protocol.questions import declares
+from toolhaft.protocol.elicitation.questions import declares
 from toolhaft.testing import Client
 from toolhaft.types.content import TextContent
 from toolhaft.types.prompts import GetPromptResult

@@ -32,7 +32,7 @@ from toolhaft import (
     ToolError,
     user,
 )
-from toolhaft.features.manners import manner_of
+from toolhaft.features.functions.call_style import manner_of
 from toolhaft.testing import Client
 
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw
 
 from toolhaft import Complete, Context, InvalidParams, Unsafe
 from toolhaft.errors import ParseError
-from toolhaft.features.signature import BadArguments, LargeArguments, Signature
+from toolhaft.features.functions.signature import BadArguments, LargeArguments, Signature
 
 
 def bound(function: Any, arguments: str) -> dict[str, Any]:

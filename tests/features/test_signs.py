@@ -5,7 +5,7 @@ from typing import Annotated
 import pytest
 
 from toolhaft import Context, Server
-from toolhaft.features.signs import Current, is_context
+from toolhaft.features.functions.markers import Current, is_context
 
 
 class Own(Context):

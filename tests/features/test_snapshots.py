@@ -27,8 +27,8 @@ from tests.features.test_matrix import (
     Point,
 )
 
-from toolhaft.schema.derived import object_schema, schema_of
 from toolhaft.schema.fields import MISSING
+from toolhaft.schema.from_types import object_schema, schema_of
 
 FILE = pathlib.Path(__file__).with_name("schemas.json")
 ROOT = pathlib.Path(__file__).parents[2]

@@ -31,7 +31,7 @@ Size = Literal["small", "large"]
 def hiding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a cipher, and as if there were none."""
     if request.param == "kept":
-        monkeypatch.setattr("toolhaft.cipher.find", lambda: None)
+        monkeypatch.setattr("toolhaft.server.aes_gcm.find", lambda: None)
 
 
 @dataclass
@@ -479,7 +479,7 @@ async def test_a_function_that_does_not_say_that_it_asks_fails(
 
 
 def test_values_of_pages_are_not_shared() -> None:
-    from toolhaft.protocol.journal import Journal  # noqa: PLC0415
+    from toolhaft.protocol.elicitation.rounds import Journal  # noqa: PLC0415
 
     first = Journal()
     first.steps["a"] = msgspec.Raw(b"1")

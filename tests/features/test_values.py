@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolhaft.features.values import Output, WrongResult
+from toolhaft.features.results.rendering import Output, WrongResult
 from toolhaft.protocol.lowering import lowered
 from toolhaft.protocol.revisions import REVISIONS
 from toolhaft.types.content import AudioContent, ImageContent, ResourceLink, TextContent

@@ -1,6 +1,6 @@
 """Headers of requests, one after the other: what is known again is what would be let in anyway.
 
-`protocol/head.py` looks headers up by where they stand among all names, and remembers that;
+`protocol/http/headers.py` looks headers up by where they stand among all names, and remembers that;
 `Regulars` lets in without a word who was let in before. Both are held against the plain way.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from tests.fuzz import frames
 
 from toolhaft.errors import HeaderMismatch
-from toolhaft.protocol import head as head_module
-from toolhaft.protocol.head import (
+from toolhaft.protocol.http import headers as head_module
+from toolhaft.protocol.http.headers import (
     LONGEST_HEADERS,
     METHOD,
     MOST_HEADERS,
@@ -22,7 +22,7 @@ from toolhaft.protocol.head import (
     Head,
     decoded,
 )
-from toolhaft.protocol.http import Doors, Regulars, unreadable
+from toolhaft.protocol.http.rules import Doors, Regulars, unreadable
 from toolhaft.protocol.revisions import REVISIONS
 from toolhaft.types.tools import CallToolParams
 

@@ -9,14 +9,16 @@ from tests.fuzz import frames, heads
 from tests.fuzz.engine import Target
 from tests.fuzz.frames import check_event
 
-from toolhaft import cipher
-from toolhaft.envelope import decode
+from toolhaft.encoding.envelope import decode
 from toolhaft.errors import InvalidParams, McpError, ToolError
-from toolhaft.features.signature import BadArguments, Signature
+from toolhaft.features.functions.signature import BadArguments, Signature
 from toolhaft.protocol.calls import Answer, Batch, Call, Cancel, Notice, Reply
+from toolhaft.protocol.elicitation.questions import Question
+from toolhaft.protocol.elicitation.request_state import Seal
+from toolhaft.protocol.elicitation.rounds import Entry, Journal, Pages, given_answers
 from toolhaft.protocol.framing import Framer, TooLong
 from toolhaft.protocol.handshake import Session
-from toolhaft.protocol.http import (
+from toolhaft.protocol.http.rules import (
     LOOPBACK,
     Doors,
     Fields,
@@ -27,13 +29,11 @@ from toolhaft.protocol.http import (
     status_of,
     unreadable,
 )
-from toolhaft.protocol.journal import Entry, Journal, Pages, given_answers
+from toolhaft.protocol.http.sse import place
 from toolhaft.protocol.peer import Peer
-from toolhaft.protocol.questions import Question
 from toolhaft.protocol.revisions import REVISIONS
-from toolhaft.protocol.sealing import Seal
-from toolhaft.protocol.sse import place
 from toolhaft.protocol.uritemplate import Template
+from toolhaft.server import aes_gcm
 from toolhaft.types.rounds import ElicitUrlParams
 from toolhaft.types.wire import Implementation
 
@@ -287,7 +287,7 @@ def _seal(*, hides: bool) -> Seal:
         seconds=600,
         clock=lambda: 1_000_000.0,
         random=lambda size: b"n" * size,
-        cipher=cipher.find if hides else lambda: None,
+        cipher=aes_gcm.find if hides else lambda: None,
         refused=lambda why: None,
     )
 

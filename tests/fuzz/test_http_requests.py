@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fuzz.targets import check_refusal
 
-from toolhaft.envelope import decode
+from toolhaft.encoding.envelope import decode
 from toolhaft.errors import HeaderMismatch
 from toolhaft.protocol.calls import Answer, Batch, Call, Cancel, Notice, Reply
 from toolhaft.protocol.handshake import Session
-from toolhaft.protocol.head import Fields, Head, compare, decoded
-from toolhaft.protocol.http import (
+from toolhaft.protocol.http.headers import Fields, Head, compare, decoded
+from toolhaft.protocol.http.rules import (
     Doors,
     Regulars,
     cors,

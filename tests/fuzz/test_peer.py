@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 from tests.fuzz.frames import CORPUS, FRAMES, STATELESS, check_event, new_peer
 
-from toolhaft.envelope import Fault, Message, ToolCall, decode, decode_message
+from toolhaft.encoding.envelope import Fault, Message, ToolCall, decode, decode_message
+from toolhaft.encoding.json_members import salvage_id
 from toolhaft.errors import McpError
-from toolhaft.features.signature import BadArguments, LargeArguments, Signature
-from toolhaft.members import salvage_id
+from toolhaft.features.functions.signature import BadArguments, LargeArguments, Signature
 from toolhaft.protocol.calls import Batch, Call, Reply
 from toolhaft.protocol.framing import Frame, Framer, TooLong
 from toolhaft.protocol.peer import Peer

@@ -12,9 +12,9 @@ from tests.fuzz.engine import Fuzzing, Target, Tracing, distilled, fuzz
 from tests.fuzz.kept import kept
 from tests.fuzz.targets import TARGETS
 
-from toolhaft.protocol import head as head_module
-from toolhaft.protocol.head import Head
-from toolhaft.protocol.http import Regulars
+from toolhaft.protocol.http import headers as head_module
+from toolhaft.protocol.http.headers import Head
+from toolhaft.protocol.http.rules import Regulars
 
 INPUTS = 3_000
 

@@ -12,7 +12,7 @@ import pytest
 from tests.http.asgi import Answer, SessionClient, StatelessClient
 
 from toolhaft import Context, Server
-from toolhaft.runtime.memory import MemoryStore
+from toolhaft.stores.memory import MemoryStore
 
 RAISED = [
     OSError("mine"),

@@ -24,8 +24,8 @@ from tests.http.asgi import (
 )
 
 from toolhaft import Context, Limits, McpError, Server, testing
-from toolhaft.runtime.memory import MemoryStore
-from toolhaft.runtime.streams import Stream
+from toolhaft.stores.memory import MemoryStore
+from toolhaft.transports.http.sessions.event_log import Stream
 
 LONG = "x" * 2000
 

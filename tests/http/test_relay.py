@@ -9,8 +9,8 @@ import pytest
 from tests.http.asgi import SessionClient
 
 from toolhaft import Context, Server
-from toolhaft.runtime.memory import MemoryBus, MemoryStore
-from toolhaft.runtime.relay import Relay, Told
+from toolhaft.stores.memory import MemoryBus, MemoryStore
+from toolhaft.transports.http.sessions.relay import Relay, Told
 
 
 class Shared:

@@ -13,8 +13,8 @@ from tests.testing.offering import add_memory
 
 from toolhaft import Context, Limits, McpError, Server, Unauthorized, testing
 from toolhaft.protocol.peer import Peer
-from toolhaft.runtime.memory import MemoryStore
-from toolhaft.runtime.sessions import Sessions
+from toolhaft.stores.memory import MemoryStore
+from toolhaft.transports.http.sessions.sessions import Sessions
 from toolhaft.types.wire import Implementation
 
 MODES = ["auto", "stateful", "stateless"]

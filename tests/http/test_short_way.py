@@ -22,8 +22,8 @@ from uvicorn.server import ServerState
 
 from toolhaft import Context, Server, ToolError
 from toolhaft.protocol.limits import Limits
-from toolhaft.runtime.asgi import App
-from toolhaft.runtime.httptools_protocol import Protocol
+from toolhaft.transports.http.app import App
+from toolhaft.transports.http.servers.uvicorn_protocol import Protocol
 
 ENOUGH = 5
 

@@ -9,9 +9,9 @@ from tests.asking import OLD
 from tests.http.asgi import App, Event, Exchange, SessionClient, word
 
 from toolhaft import Context, Limits, Server
-from toolhaft.runtime.memory import MemoryStore
-from toolhaft.runtime.reply import Reply
+from toolhaft.stores.memory import MemoryStore
 from toolhaft.testing import Client
+from toolhaft.transports.http.pending_reply import Reply
 
 
 class Steps:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolhaft.cli.installing import jsonc, toml_tables, yaml_blocks
-from toolhaft.cli.installing.splicing import Unclear
+from toolhaft.cli.installing.editors import jsonc, toml_tables, yaml_blocks
+from toolhaft.cli.installing.editors.text_edits import Unclear
 
 ENTRY: dict[str, Any] = {"command": "/bin/toolhaft"}
 

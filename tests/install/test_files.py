@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolhaft.cli.installing import files
-from toolhaft.cli.installing.splicing import Unclear
+from toolhaft.cli.installing.editors.text_edits import Unclear
 
 
 def names(folder: Path) -> list[str]:

@@ -14,7 +14,7 @@ import yaml
 from tests.install.conftest import SOURCE, House
 
 from toolhaft.cli.installing.clients import CLIENTS
-from toolhaft_bridge.places import directories, own_directory, paths_of
+from toolhaft_bridge.socket_directory import directories, own_directory, paths_of
 
 USER_FILES = {
     "claude-desktop": ".config/Claude/claude_desktop_config.json",
@@ -520,7 +520,7 @@ def test_the_name_of_a_process_is_spelled_for_clients(house: House) -> None:
 
 
 def test_on_windows_nothing_attaches(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolhaft.cli.install.sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr("toolhaft.cli.commands.install.sys", SimpleNamespace(platform="win32"))
     done = house.run("install", "cursor", "--attach", "notes")
 
     assert (done.status, done.err) == (2, "toolhaft: attach is not supported on Windows yet\n")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from toolhaft.cli.installing.clients import CLIENTS
-from toolhaft.cli.installing.trial import launcher
+from toolhaft.cli.installing.start_trial import launcher
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/install.md").read_text(encoding="utf-8")

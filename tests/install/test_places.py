@@ -13,7 +13,7 @@ from toolhaft.cli.installing.clients import (
     entry_for,
     removal_for,
 )
-from toolhaft.cli.installing.places import STATE, Machine, locate
+from toolhaft.cli.installing.machine import STATE, Machine, locate
 
 HOME = {"linux": "/home/me", "darwin": "/Users/me", "win32": "C:\\Users\\me"}
 WINDOWS = {

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.install.texts import ENTRY, jsonc_texts, stripped, toml_texts, yaml_texts
 
-from toolhaft.cli.installing import jsonc, toml_tables, yaml_blocks
 from toolhaft.cli.installing.clients import CLIENTS, Wanted
-from toolhaft.cli.installing.places import Machine
-from toolhaft.cli.installing.splicing import Format, without
-from toolhaft.cli.installing.steps import Desk
+from toolhaft.cli.installing.editors import jsonc, toml_tables, yaml_blocks
+from toolhaft.cli.installing.editors.text_edits import Format, without
+from toolhaft.cli.installing.installer import Desk
+from toolhaft.cli.installing.machine import Machine
 
 Read = Callable[[str], Any]
 OTHER = {"command": "/bin/other", "args": []}

@@ -14,7 +14,7 @@ import yaml
 from mcp import StdioServerParameters
 from tests.install.conftest import SOURCE, House
 
-from toolhaft.cli.installing.trial import NoAnswer, launcher, start
+from toolhaft.cli.installing.start_trial import NoAnswer, launcher, start
 
 PYTHON_PATH = ("--env", f"PYTHONPATH={SOURCE}")
 Command = tuple[str, list[str], dict[str, str]]

@@ -25,11 +25,11 @@ from toolhaft import (
     resource,
     tool,
 )
+from toolhaft.calls.output import Sink
+from toolhaft.calls.service import connected
 from toolhaft.metrics import BOUNDS, Measured, Metrics
 from toolhaft.protocol.calls import Exchange, Next
 from toolhaft.protocol.calls import Result as Outgoing
-from toolhaft.runtime.outlet import Sink
-from toolhaft.runtime.service import connected
 from toolhaft.testing import Client, requests
 
 

@@ -11,10 +11,10 @@ import pytest
 from tests.cli.commands import toolhaft, write_server
 from tests.http_process.web import Site, by_command, calls, write
 
-from toolhaft.cli import metrics
-from toolhaft.cli.metrics import NoMetrics, read, text_of
-from toolhaft.exposition import exposition
+from toolhaft.cli.commands import metrics
+from toolhaft.cli.commands.metrics import NoMetrics, read, text_of
 from toolhaft.metrics import Measured, Metrics
+from toolhaft.observe.prometheus import exposition
 
 ADD = """\
 @server.tool

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolhaft import McpError, MissingCapability, NotFound, ResourceError, Server
-from toolhaft.protocol.codes import sendable
+from toolhaft.protocol.error_codes import sendable
 from toolhaft.protocol.revisions import REVISIONS
 from toolhaft.testing import Client
 

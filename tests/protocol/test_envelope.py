@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from toolhaft.envelope import (
+from toolhaft.encoding.envelope import (
     Fault,
     Message,
     ToolCall,

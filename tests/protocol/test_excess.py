@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from toolhaft.envelope import Fault, decode
-from toolhaft.excess import MOST_CONTAINERS, MOST_EXPONENTS, MOST_MEMBERS, excess
+from toolhaft.encoding.envelope import Fault, decode
+from toolhaft.encoding.json_bounds import MOST_CONTAINERS, MOST_EXPONENTS, MOST_MEMBERS, excess
 
 
 def full_of(item: bytes, count: int) -> bytes:

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolhaft import Accepted, Context, Server, Titles, ToolError
-from toolhaft.features.forms import form_of
-from toolhaft.protocol.forms import form_for
+from toolhaft.features.elicitation.forms import form_of
+from toolhaft.protocol.elicitation.form_revisions import form_for
 from toolhaft.protocol.revisions import REVISIONS
 from toolhaft.testing import Client
 

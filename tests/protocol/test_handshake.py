@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.envelope import whole
+from toolhaft.encoding.envelope import whole
 from toolhaft.errors import InvalidParams
 from toolhaft.protocol.calls import Call, Reply
 from toolhaft.protocol.handshake import Session, negotiated

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.envelope import decode
+from toolhaft.encoding.envelope import decode
 from toolhaft.errors import (
     HeaderMismatch,
     InternalError,
@@ -22,8 +22,8 @@ from toolhaft.errors import (
     UnsupportedVersion,
 )
 from toolhaft.protocol.calls import Call, Reply
-from toolhaft.protocol.head import Head, compare, decoded
-from toolhaft.protocol.http import (
+from toolhaft.protocol.http.headers import Head, compare, decoded
+from toolhaft.protocol.http.rules import (
     Doors,
     Refused,
     cors,

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from msgspec import UNSET
 
-from toolhaft.protocol.interests import (
+from toolhaft.protocol.subscriptions import (
     EVERY_LIST,
     Interests,
     ListChange,
@@ -13,7 +13,7 @@ from toolhaft.protocol.interests import (
     ResourceChange,
     honoured,
 )
-from toolhaft.types.notices import Wishes
+from toolhaft.types.notifications import Wishes
 
 KINDS: list[ListKind] = ["tools", "prompts", "resources"]
 

@@ -6,8 +6,8 @@ import pytest
 from msgspec import Raw
 
 from toolhaft import InvalidParams, ToolError
-from toolhaft.protocol.journal import Journal, given_answers
-from toolhaft.protocol.questions import Question, Unfit
+from toolhaft.protocol.elicitation.questions import Question, Unfit
+from toolhaft.protocol.elicitation.rounds import Journal, given_answers
 from toolhaft.types.rounds import ElicitUrlParams
 
 

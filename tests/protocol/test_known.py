@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.protocol.head import Head
-from toolhaft.protocol.known import Known, known
+from toolhaft.protocol.http.head_cache import Known, known
+from toolhaft.protocol.http.headers import Head
 
 REQUEST = b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nX-B: c\r\n\r\n{}"
 FIELDS = [(b"host", b"a"), (b"content-length", b"2"), (b"x-b", b"c")]

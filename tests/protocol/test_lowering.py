@@ -15,7 +15,7 @@ from toolhaft.types.content import (
     TextContents,
 )
 from toolhaft.types.lifecycle import ServerCapabilities
-from toolhaft.types.notices import Progress
+from toolhaft.types.notifications import Progress
 from toolhaft.types.prompts import GetPromptResult, PromptMessage
 from toolhaft.types.tools import CallToolResult, ListToolsResult, Tool, ToolAnnotations
 from toolhaft.types.wire import Icon, Implementation, Wire

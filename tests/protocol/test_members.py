@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-from toolhaft.excess import TooMuch
-from toolhaft.members import is_each_once, repeated, salvage_id
+from toolhaft.encoding.json_bounds import TooMuch
+from toolhaft.encoding.json_members import is_each_once, repeated, salvage_id
 
 
 @pytest.mark.parametrize(

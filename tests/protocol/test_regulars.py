@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from toolhaft.protocol import head as head_module
-from toolhaft.protocol.head import Fields, Head
-from toolhaft.protocol.http import Doors, Regulars, unreadable
+from toolhaft.protocol.http import headers as head_module
+from toolhaft.protocol.http.headers import Fields, Head
+from toolhaft.protocol.http.rules import Doors, Regulars, unreadable
 
 MOST = 1000
 OLDER = {"mcp_protocol_version": "2025-11-25"}

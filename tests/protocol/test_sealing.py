@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from toolhaft import InternalError, InvalidParams, cipher
-from toolhaft.protocol.journal import Entry, Pages
-from toolhaft.protocol.sealing import Binding, Seal
+from toolhaft import InternalError, InvalidParams
+from toolhaft.protocol.elicitation.request_state import Binding, Seal
+from toolhaft.protocol.elicitation.rounds import Entry, Pages
+from toolhaft.server import aes_gcm
 
 OLD, NEW = b"an old secret of 16 bytes", b"a new secret of 16 bytes"
 
@@ -29,7 +30,7 @@ class Desk:
             seconds=600,
             clock=lambda: self.now,
             random=os.urandom,
-            cipher=cipher.find if hides else lambda: None,
+            cipher=aes_gcm.find if hides else lambda: None,
             refused=self.log.append,
         )
 

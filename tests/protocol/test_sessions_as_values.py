@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.features.keeping import SessionData
+from toolhaft.features.session_data import SessionData
 from toolhaft.protocol.calls import Call
 from toolhaft.protocol.handshake import Session
 from toolhaft.protocol.peer import Peer, completed
-from toolhaft.runtime.memory import MemoryBus, MemoryStore
+from toolhaft.stores.memory import MemoryBus, MemoryStore
 from toolhaft.types.wire import Implementation, Result
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.protocol import sse
+from toolhaft.protocol.http import sse
 
 numbers = st.integers(0, 2**48)
 

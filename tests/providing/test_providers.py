@@ -39,8 +39,8 @@ from toolhaft import (
     tool,
     user,
 )
-from toolhaft.features.custom import Hook
-from toolhaft.features.providing import Listed
+from toolhaft.features.providers.handlers import Hook
+from toolhaft.features.providers.object_provider import Listed
 from toolhaft.testing import Client
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)

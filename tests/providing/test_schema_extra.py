@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolhaft import Arg, Server, ToolInfo
-from toolhaft.features import checking
+from toolhaft.features import lazy_validation
 from toolhaft.testing import Client
 
 Json = dict[str, Any]
@@ -29,13 +29,13 @@ BEYOND = {"type": "object", "properties": {"days": {}}, "unevaluatedProperties":
 @pytest.fixture(params=["jsonschema-rs", "our own"])
 def checker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Who checks."""
-    checking._compiler.cache_clear()
+    lazy_validation._compiler.cache_clear()
     if request.param == "our own":
         monkeypatch.setitem(sys.modules, "jsonschema_rs", None)
-        monkeypatch.delitem(sys.modules, "toolhaft.schema.compiled", raising=False)
-    assert (checking._compiler() is None) == (request.param == "our own")
+        monkeypatch.delitem(sys.modules, "toolhaft.schema.validation.compiled", raising=False)
+    assert (lazy_validation._compiler() is None) == (request.param == "our own")
     yield request.param
-    checking._compiler.cache_clear()
+    lazy_validation._compiler.cache_clear()
 
 
 class Orders:

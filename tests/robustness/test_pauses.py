@@ -27,7 +27,7 @@ from tests.robustness.pauses import FULL, MIB, Cost, cost_of_call, pause_for_bat
 from tests.schema.test_collisions import walked
 
 from toolhaft import Server
-from toolhaft.features.signature import BadArguments, Signature
+from toolhaft.features.functions.signature import BadArguments, Signature
 
 LONGEST_PAUSE = 0.5
 # Every integer that is a multiple of this has the hash 0.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolhaft import Accepted, Context, Server
-from toolhaft.runtime.asking import Asking
+from toolhaft.calls.client_requests import Asking
 from toolhaft.testing import play
 
 
@@ -27,7 +27,7 @@ def name_plainly(ctx: Context) -> str:
 async def test_a_call_that_is_over_is_forgotten(
     tool: Any, revision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolhaft.runtime.asking._CLEAN_UP", 0)
+    monkeypatch.setattr("toolhaft.calls.client_requests._CLEAN_UP", 0)
     seen: list[weakref.ref[Asking]] = []
     begin = Asking.__init__
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolhaft import Context, Server
-from toolhaft.runtime.memory import MemoryStore
+from toolhaft.stores.memory import MemoryStore
 from toolhaft.testing import play
 
 NEW, OLD = "2026-07-28", "2025-11-25"
@@ -216,7 +216,7 @@ async def steps_beside_a_question(ctx: Context) -> str:
 async def test_what_a_step_gave_is_kept_only_if_the_call_asks(
     tool: Callable[..., Any], kept: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolhaft.cipher.find", lambda: None)
+    monkeypatch.setattr("toolhaft.server.aes_gcm.find", lambda: None)
     store = Watched()
     server = made(tool, store=store)
 

@@ -29,14 +29,14 @@ from toolhaft import (
     Server,
     ToolError,
 )
+from toolhaft.calls.call import Running
+from toolhaft.calls.connection import Connection
+from toolhaft.calls.output import Sink
+from toolhaft.calls.service import connected
 from toolhaft.protocol.calls import Caller as Known
 from toolhaft.protocol.calls import Exchange, Next, Result
 from toolhaft.protocol.handshake import Session
 from toolhaft.protocol.revisions import REVISIONS
-from toolhaft.runtime.connection import Connection
-from toolhaft.runtime.outlet import Sink
-from toolhaft.runtime.running import Running
-from toolhaft.runtime.service import connected
 from toolhaft.testing import Client
 from toolhaft.types.wire import RequestMeta
 

@@ -11,8 +11,8 @@ import pytest
 from tests.runtime.test_calling import PATIENCE, Told, caller_of, failure_in
 
 from toolhaft import Depends, Limits, Server
-from toolhaft.lifespans import Lifespans
-from toolhaft.runtime.running import Running
+from toolhaft.calls.call import Running
+from toolhaft.server.lifespans import Lifespans
 from toolhaft.types.wire import RequestMeta
 
 

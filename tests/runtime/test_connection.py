@@ -14,10 +14,10 @@ import pytest
 from tests.runtime.process import HANDSHAKE, line, tool_call
 
 from toolhaft import Context, Limits, Server
+from toolhaft.calls.driver import Driver
+from toolhaft.calls.output import Sink
+from toolhaft.calls.service import connected
 from toolhaft.protocol.calls import Exchange, Next, Result
-from toolhaft.runtime.driver import Driver
-from toolhaft.runtime.outlet import Sink
-from toolhaft.runtime.service import connected
 
 PATIENCE = 5
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolhaft.runtime.cutoffs import CutOffs
+from toolhaft.transports.http.disconnect_log import CutOffs
 
 
 def test_a_client_is_named_with_its_address_and_the_reason(

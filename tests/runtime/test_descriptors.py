@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from tests.runtime.conftest import Served
 
-from toolhaft.runtime import descriptors
-from toolhaft.runtime.descriptors import Diverted
+from toolhaft.process import private_fds
+from toolhaft.process.private_fds import Diverted
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     class Heard:
         put = staticmethod(texts.append)
 
-    monkeypatch.setattr(descriptors, "drain", Heard)
+    monkeypatch.setattr(private_fds, "drain", Heard)
     return texts
 
 

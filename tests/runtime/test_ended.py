@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.runtime.ended import Ended, end_of, guarded
+from toolhaft.process.outcome import Ended, end_of, guarded
 
 
 def test_an_end_is_a_value_or_an_error() -> None:

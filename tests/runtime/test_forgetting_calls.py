@@ -15,7 +15,7 @@ import pytest
 from tests.http.asgi import StatelessClient
 
 from toolhaft import Context, McpError, Server, ToolError
-from toolhaft.runtime.driver import Driver
+from toolhaft.calls.driver import Driver
 
 HANDSHAKE: list[dict[str, Any]] = [
     {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.runtime.gate import Gate
+from toolhaft.process.concurrency_limit import Gate
 
 PATIENCE = 5
 

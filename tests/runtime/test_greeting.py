@@ -21,7 +21,7 @@ from toolhaft import Server
 from toolhaft.protocol.framing import Framer, FramingName
 from toolhaft.protocol.handshake import NEW, Session
 from toolhaft.protocol.peer import Peer
-from toolhaft.runtime.greeting import greet
+from toolhaft.transports.stdio.early_handshake import greet
 
 OPENING = {
     "protocolVersion": "2025-11-25",

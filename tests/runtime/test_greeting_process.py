@@ -60,7 +60,7 @@ async def lifespan(server):
 
 class Meanwhile:
     def find_spec(self, name, path=None, target=None):
-        if name == "toolhaft.run":
+        if name == "toolhaft.serve.over_stdio":
             os.kill(os.getpid(), signal.SIGTERM)
 
 limits = Limits(shutdown_seconds=0.5)

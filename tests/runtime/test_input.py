@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from toolhaft import Server
+from toolhaft.calls.service import connected
 from toolhaft.protocol.framing import Framer
-from toolhaft.runtime.service import connected
-from toolhaft.runtime.stdio import Input, Output
+from toolhaft.transports.pipes import Input, Output
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from toolhaft.runtime.lane import Lane
+from toolhaft.process.thread_pool import Lane
 
 PATIENCE = 5
 

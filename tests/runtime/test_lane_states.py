@@ -18,7 +18,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from toolhaft.runtime.lane import Job, Lane
+from toolhaft.process.thread_pool import Job, Lane
 
 PATIENCE = 10.0
 MOST_TIMES = 4

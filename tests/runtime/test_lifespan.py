@@ -9,7 +9,7 @@ import pytest
 from tests.asking import handled
 
 from toolhaft import Context, McpError, Server
-from toolhaft.runtime.lifespan import Lifespan
+from toolhaft.calls.lifespan import Lifespan
 from toolhaft.testing import Client, assert_error
 
 PATIENCE = 5

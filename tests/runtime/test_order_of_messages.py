@@ -14,8 +14,8 @@ from tests.runtime.process import request
 from tests.runtime.test_calling import PATIENCE, Caller
 
 from toolhaft import Context, Server
-from toolhaft.runtime.outlet import Sink
-from toolhaft.runtime.service import connected
+from toolhaft.calls.output import Sink
+from toolhaft.calls.service import connected
 
 
 class Slow:

@@ -13,12 +13,12 @@ from typing import Literal
 import pytest
 
 from toolhaft import Context, Limits, Server
-from toolhaft.envelope import LONG
+from toolhaft.calls.output import Sink
+from toolhaft.calls.service import connected
+from toolhaft.encoding.envelope import LONG
 from toolhaft.protocol.calls import READY
 from toolhaft.protocol.framing import Framer
-from toolhaft.runtime.outlet import Sink
-from toolhaft.runtime.service import connected
-from toolhaft.runtime.stdio import Output
+from toolhaft.transports.pipes import Output
 
 Framing = Literal["lines", "content-length"]
 

@@ -13,12 +13,12 @@ import pytest
 from tests.runtime.test_calling import PATIENCE, Caller, running_on
 
 from toolhaft import Context, Limits, Server
-from toolhaft.runtime.outlet import Sink
-from toolhaft.runtime.pacing import Pace
-from toolhaft.runtime.running import Driving, Running
-from toolhaft.runtime.service import connected
+from toolhaft.calls.call import Driving, Running
+from toolhaft.calls.output import Sink
+from toolhaft.calls.progress_rate import Pace
+from toolhaft.calls.service import connected
 from toolhaft.testing import Client
-from toolhaft.types.notices import Progress
+from toolhaft.types.notifications import Progress
 
 MANY = 100_000
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.runtime.pump import Outside, Pump
+from toolhaft.process.eager_tasks import Outside, Pump
 
 PATIENCE = 5
 

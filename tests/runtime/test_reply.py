@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolhaft.protocol.calls import READY
-from toolhaft.runtime.reply import Reply
+from toolhaft.transports.http.pending_reply import Reply
 
 HIGH = 100
 FRAME = b"x" * 60

@@ -243,7 +243,7 @@ async def test_a_tool_that_fails_while_it_makes_way_asks_all_the_same(
 async def test_a_client_does_not_wait_for_a_tool_that_does_not_make_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("toolhaft.runtime.asking._CLEAN_UP", 0.01)
+    monkeypatch.setattr("toolhaft.calls.client_requests._CLEAN_UP", 0.01)
     server, gate = Server("s"), threading.Event()
 
     @server.tool

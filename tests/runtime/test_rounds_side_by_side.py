@@ -197,7 +197,7 @@ async def test_short_work_beside_a_question_is_done_before_the_call_makes_way() 
 async def test_a_question_with_nothing_beside_it_is_not_held_up(
     bounds: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolhaft.runtime.asking._GRACE", 60)
+    monkeypatch.setattr("toolhaft.calls.client_requests._GRACE", 60)
     server = Server("s")
 
     @server.tool(**bounds)

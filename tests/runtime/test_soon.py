@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from toolhaft.runtime.soon import Soon
+from toolhaft.process.next_iteration import Soon
 
 
 async def turned() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolhaft import Server
-from toolhaft.runtime.stderr import Drain
+from toolhaft.process.stderr_log import Drain
 from toolhaft.testing import play
 
 

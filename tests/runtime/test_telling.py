@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from toolhaft.runtime.telling import tell
+from toolhaft.process.safe_logging import tell
 
 
 class Broken(logging.Handler):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolhaft.schema.backtracking import ENDLESS, degree_of
+from toolhaft.schema.cost.regex_backtracking import ENDLESS, degree_of
 
 
 @pytest.mark.parametrize(

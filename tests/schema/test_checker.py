@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolhaft.schema.checker import problems
-from toolhaft.schema.jsonvalues import unpacked
+from toolhaft.schema.validation.json_values import unpacked
+from toolhaft.schema.validation.validator import problems
 
 INTEGER: dict[str, Any] = {"type": "integer"}
 

@@ -15,10 +15,10 @@ from msgspec import Raw
 from tests.features.test_matrix import PARAMETERS, Parameter
 
 from toolhaft import McpError, Server
-from toolhaft.features.checking import Explicit
-from toolhaft.features.signature import BadArguments, Signature
-from toolhaft.schema.derived import object_schema
+from toolhaft.features.functions.signature import BadArguments, Signature
+from toolhaft.features.lazy_validation import Explicit
 from toolhaft.schema.fields import MISSING
+from toolhaft.schema.from_types import object_schema
 from toolhaft.testing import Client, ToolFailed
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from toolhaft.excess import TooMuch
-from toolhaft.schema.collisions import DICT, SET, Layout, check_collisions
+from toolhaft.encoding.json_bounds import TooMuch
+from toolhaft.schema.cost.hash_collisions import DICT, SET, Layout, check_collisions
 
 MODULUS = 2**61 - 1
 BITS = 13

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from toolhaft.features.checking import Explicit
-from toolhaft.schema.compiled import Compiled
-from toolhaft.schema.explicit import survey
+from toolhaft.features.lazy_validation import Explicit
+from toolhaft.schema.validation.compiled import Compiled
+from toolhaft.schema.validation.supported import survey
 
 Json = dict[str, Any]
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"

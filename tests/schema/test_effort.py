@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
-from toolhaft.excess import TooMuch
-from toolhaft.schema.effort import MOST_STEPS, check_effort, offers_choices
-from toolhaft.schema.models import Refusal, reader_of
+from toolhaft.encoding.json_bounds import TooMuch
+from toolhaft.schema.cost.validation_steps import MOST_STEPS, check_effort, offers_choices
+from toolhaft.schema.pydantic_models import Refusal, reader_of
 
 
 class Left(BaseModel):

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolhaft.schema.checker import problems
-from toolhaft.schema.explicit import check_schema
+from toolhaft.schema.validation.supported import check_schema
+from toolhaft.schema.validation.validator import problems
 
 
 def refusal(schema: object, **options: Any) -> str:

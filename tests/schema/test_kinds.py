@@ -19,8 +19,8 @@ import pytest
 import typing_extensions
 
 from toolhaft import Server
-from toolhaft.schema import models
-from toolhaft.schema.kinds import convert, decoder_of, kind_of, put_defaults, write
+from toolhaft.schema import pydantic_models
+from toolhaft.schema.codecs import convert, decoder_of, kind_of, put_defaults, write
 
 T = TypeVar("T")
 UserId = NewType("UserId", int)
@@ -330,7 +330,7 @@ def test_what_only_pydantic_enforces_is_refused_without_it(
             raise ModuleNotFoundError(name)
         return importlib.import_module(name)
 
-    monkeypatch.setattr(models, "import_module", import_module)
+    monkeypatch.setattr(pydantic_models, "import_module", import_module)
 
     with pytest.raises(TypeError, match=r"^only pydantic can check this; install it$"):
         kind_of(Annotated[str, annotated_types.Predicate(str.islower)])

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from pydantic import AfterValidator, BaseModel, create_model
 
-from toolhaft.excess import TooMuch
-from toolhaft.schema.loads import load_of
+from toolhaft.encoding.json_bounds import TooMuch
+from toolhaft.schema.cost.argument_load import load_of
 
 MODULUS = 2**61 - 1
 COLLIDING = [MODULUS * number for number in range(1, 1000)]

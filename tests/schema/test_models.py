@@ -10,9 +10,9 @@ from pydantic import BaseModel, TypeAdapter
 from tests.asking import OLD, outcome
 
 from toolhaft import Server
-from toolhaft.schema import models
-from toolhaft.schema.effort import Bounds
-from toolhaft.schema.models import dumped, is_model, or_null, reader_of, schema_of_model
+from toolhaft.schema import pydantic_models
+from toolhaft.schema.cost.validation_steps import Bounds
+from toolhaft.schema.pydantic_models import dumped, is_model, or_null, reader_of, schema_of_model
 from toolhaft.testing import Client
 
 
@@ -60,7 +60,7 @@ def without_pydantic(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ModuleNotFoundError(name)
         return importlib.import_module(name)
 
-    monkeypatch.setattr(models, "import_module", import_module)
+    monkeypatch.setattr(pydantic_models, "import_module", import_module)
 
 
 def test_a_model_is_known() -> None:

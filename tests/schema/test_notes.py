@@ -11,7 +11,7 @@ import typing_extensions
 from msgspec import UNSET
 
 from toolhaft import Complete
-from toolhaft.schema.notes import is_field, read_notes
+from toolhaft.schema.annotated import is_field, read_notes
 
 
 @pytest.mark.parametrize(

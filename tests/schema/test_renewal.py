@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.schema.renewal import can_change, renewed
+from toolhaft.schema.fresh_defaults import can_change, renewed
 
 
 @dataclass

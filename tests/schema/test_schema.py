@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 import msgspec
 import pytest
 
-from toolhaft.schema.derived import UnknownType, object_schema, schema_of
 from toolhaft.schema.fields import MISSING
+from toolhaft.schema.from_types import UnknownType, object_schema, schema_of
 
 
 class Colour(enum.Enum):

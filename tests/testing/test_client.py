@@ -23,7 +23,7 @@ from toolhaft.testing import (
     requests,
 )
 from toolhaft.types.content import ImageContent, TextContent
-from toolhaft.types.notices import LogMessage
+from toolhaft.types.notifications import LogMessage
 
 every_revision = pytest.mark.parametrize("revision", REVISIONS)
 every_asking = pytest.mark.parametrize("revision", ASKING)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolhaft import McpError
-from toolhaft.client.outcomes import entries_of, error_of, questions_of, result_of
-from toolhaft.client.shapes import as_list, as_object, is_silent, parsed
+from toolhaft.client.json_shapes import as_list, as_object, is_silent, parsed
+from toolhaft.client.responses import entries_of, error_of, questions_of, result_of
 from toolhaft.client.transport import Lines
 from toolhaft.testing import BadAnswer
 

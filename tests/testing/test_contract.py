@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from toolhaft import Context, McpError, Server
-from toolhaft.runtime.outlet import Sink
-from toolhaft.runtime.service import connected
+from toolhaft.calls.output import Sink
+from toolhaft.calls.service import connected
 from toolhaft.testing import ContractChanged, assert_contract, contract_of
-from toolhaft.testing.differences import differences
-from toolhaft.testing.snapshot import BadContract, listed, read, written
+from toolhaft.testing.contracts.differences import differences
+from toolhaft.testing.contracts.snapshot import BadContract, listed, read, written
 
 Json = dict[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.client import http
+from toolhaft.client.http import streamable
 from toolhaft.testing import Client, NoAnswer
 
 Json = dict[str, Any]
@@ -125,7 +125,7 @@ def ended_early(asked: list[str]) -> Answer:
 async def test_a_server_is_not_asked_again_at_once_whatever_it_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(http, "_SOONEST", 60)
+    monkeypatch.setattr(streamable, "_SOONEST", 60)
     asked: list[str] = []
     async with (
         answering(ended_early(asked)) as url,

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from toolhaft.client.events import events
+from toolhaft.client.http.sse_events import events
 
 
 async def read(*parts: bytes) -> list[tuple[str, str | None, int | None]]:

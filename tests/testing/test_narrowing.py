@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolhaft.testing.bounds import Narrowing
-from toolhaft.testing.narrowing import narrowings
+from toolhaft.testing.contracts.bound_comparison import Narrowing
+from toolhaft.testing.contracts.schema_comparison import narrowings
 
 Json = dict[str, Any]
 

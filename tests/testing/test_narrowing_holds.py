@@ -7,7 +7,7 @@ import jsonschema
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from toolhaft.testing.narrowing import narrowings
+from toolhaft.testing.contracts.schema_comparison import narrowings
 
 Json = Any
 

@@ -13,10 +13,10 @@ import pytest
 from tests.testing.offering import add_memory
 
 from toolhaft import McpError, Server
-from toolhaft.client.asgi import Application
-from toolhaft.runtime.memory import MemoryStore
+from toolhaft.client.http.asgi import Application
+from toolhaft.stores.memory import MemoryStore
 from toolhaft.testing import Client, ServerGone, SyncClient
-from toolhaft_bridge.places import NotAttached
+from toolhaft_bridge.socket_directory import NotAttached
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 every_era = pytest.mark.parametrize("revision", [OLD, NEW])

@@ -11,7 +11,7 @@ import pytest
 
 from toolhaft import testing
 from toolhaft.testing import Client, SyncClient
-from toolhaft.testing.options import ClientOptions
+from toolhaft.testing.client_options import ClientOptions
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs/examples/testing"

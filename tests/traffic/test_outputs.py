@@ -11,7 +11,7 @@ import pytest
 from toolhaft import Server
 from toolhaft.cli import main
 from toolhaft.testing import Client, record
-from toolhaft.testing.contract import write_contract
+from toolhaft.testing.contracts.contract import write_contract
 from toolhaft.traffic import TrafficLog
 from toolhaft_bridge.outputs import open_log, open_to_write, replace
 from toolhaft_bridge.traffic import Traffic

@@ -16,13 +16,13 @@ from tests.asking import NEW, OLD
 from tests.http.asgi import StatelessClient
 
 from toolhaft import Context, Server
+from toolhaft.calls.connection import Connection
+from toolhaft.calls.output import Sink
+from toolhaft.calls.service import connected
 from toolhaft.protocol.framing import TooLong
-from toolhaft.runtime.connection import Connection
-from toolhaft.runtime.endpoint import Endpoint
-from toolhaft.runtime.outlet import Sink
-from toolhaft.runtime.service import connected
 from toolhaft.testing import Client
 from toolhaft.traffic import TrafficLog
+from toolhaft.transports.http.endpoint import Endpoint
 from toolhaft_bridge.secrets import Secrets
 
 Json = dict[str, Any]

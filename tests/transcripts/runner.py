@@ -16,9 +16,9 @@ import msgspec
 from tests.transcripts import server as fixture
 
 from toolhaft import Server
-from toolhaft.testing.replaying import perform
-from toolhaft.testing.transcripts import Transcript
-from toolhaft.testing.transcripts import parse as parse_any
+from toolhaft.testing.transcript.file_format import Transcript
+from toolhaft.testing.transcript.file_format import parse as parse_any
+from toolhaft.testing.transcript.player import perform
 
 STAMP = {
     "io.modelcontextprotocol/serverInfo": {

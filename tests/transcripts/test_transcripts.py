@@ -6,8 +6,8 @@ import pytest
 from tests.transcripts.runner import parse, play, read
 
 from toolhaft.testing import BadTranscript, Mismatch
-from toolhaft.testing.comparing import decode, fault_of
-from toolhaft.testing.transcripts import Transcript
+from toolhaft.testing.transcript.comparison import decode, fault_of
+from toolhaft.testing.transcript.file_format import Transcript
 
 FOLDER = Path(__file__).parent
 TRANSCRIPTS = [each for path in sorted(FOLDER.glob("*.txt")) for each in read(path)]

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 # Two sets for all: each is imported once by each worker that needs it.
-OURS = "toolhaft.cli.call toolhaft.cli.check toolhaft.cli.run"
+OURS = "toolhaft.cli.commands.call toolhaft.cli.commands.check toolhaft.cli.commands.run"
 THEIRS = "mcp.server.mcpserver fastmcp"
 
 _HERE = Path(__file__).parent

@@ -76,4 +76,4 @@ def _run(given: list[str]) -> int:
     words.complete(parsers[chosen], chosen, given[1:])
     # Options may stand anywhere, also between the arguments of a tool.
     options = parsers[chosen].parse_intermixed_args(given[1:])
-    return int(import_module(f"{__name__}.{chosen}").execute(options))
+    return int(import_module(f"{__name__}.commands.{chosen}").execute(options))

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, cast
 
-from ..held import held_back
-from ..listener import Listener
-from ..misspelt import near_name
-from ..server import Server
-from .spelling import is_project, parts_of
+from ..serve.listener import Listener
+from ..server.load_guard import held_back
+from ..server.server import Server
+from ..suggestions import near_name
+from .target_syntax import is_project, parts_of
 
 _PACKAGE = Path(__file__).parent.parent
 

@@ -1,1 +1,4 @@
-"""What speaks to servers: one conversation, over whichever transport. For the edges."""
+"""A client of MCP servers, over any transport, for the command line and the test kit.
+
+May import `protocol`, `calls` and `process`. Start with `conversation`.
+"""

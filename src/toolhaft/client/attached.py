@@ -8,7 +8,14 @@ import socket
 import sys
 from typing import Any
 
-from toolhaft_bridge.places import NotAttached, Refused, ask, attached_now, connect, paths_of
+from toolhaft_bridge.socket_directory import (
+    NotAttached,
+    Refused,
+    ask,
+    attached_now,
+    connect,
+    paths_of,
+)
 
 from .failures import ServerGone
 from .transport import Hear, Lines, Lost, OneStream

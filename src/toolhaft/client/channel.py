@@ -15,9 +15,9 @@ from msgspec import UNSET
 
 from ..errors import McpError, MethodNotFound
 from .failures import BadAnswer, NoAnswer
-from .shapes import Json, as_list, as_object, parsed
+from .json_shapes import Json, as_list, as_object, parsed
+from .pending_requests import Waiting, key_of, named
 from .transport import Transport
-from .waiting import Waiting, key_of, named
 from .wire import Wire
 
 T = TypeVar("T")

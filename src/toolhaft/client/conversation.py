@@ -13,10 +13,10 @@ from ..errors import McpError, UnsupportedVersion
 from ..protocol.revisions import NEWEST_HANDSHAKE, REVISIONS, SUPPORTED, Revision
 from ..protocol.stateless import SERVER_INFO
 from .channel import Answer, Channel, Hear, Progress
-from .envelope import envelope, opening
 from .failures import BadAnswer, ClientRefused, Refused
-from .outcomes import entries_of, questions_of, result_of
-from .shapes import Json, as_list, as_object
+from .json_shapes import Json, as_list, as_object
+from .request_meta import envelope, opening
+from .responses import entries_of, questions_of, result_of
 from .transport import Transport
 from .wire import Wire
 

@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 from typing import Any
 
-from ..runtime.connection import Connection
-from ..runtime.outlet import Sink
-from ..runtime.service import Service, connected
+from ..calls.connection import Connection
+from ..calls.output import Sink
+from ..calls.service import Service, connected
 from .transport import Hear, Lost, OneStream
 
 

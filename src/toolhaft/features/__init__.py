@@ -1,1 +1,4 @@
-"""What a server offers, one module per part of the specification."""
+"""What a server offers: one module per part of the specification.
+
+May import `schema` and `protocol`. Start with `tools`.
+"""

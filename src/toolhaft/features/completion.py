@@ -10,10 +10,10 @@ from ..errors import InvalidParams, shown
 from ..protocol.calls import Exchange, Outcome, Result
 from ..types.prompts import CompleteParams, CompleteResult, PromptReference
 from ..types.prompts import Completion as WireCompletion
-from .calling import called
-from .completer import Completion
+from .functions.completers import Completion
+from .functions.invocation import called
 from .prompts import Prompt, Prompts
-from .registry import Registry, require
+from .providers.registry import Registry, require
 from .resources import Resource, Resources, key_of
 
 # "Maximum 100 items per response."

@@ -8,11 +8,12 @@ from msgspec import UNSET, Struct, to_builtins
 
 from ..errors import Cancelled
 from ..protocol.calls import READY, Exchange
+from ..protocol.elicitation.questions import declares, valid_key
 from ..protocol.handshake import Session
-from ..protocol.questions import declares, valid_key
-from ..types.asking import Root
-from ..types.notices import LEVELS, LogLevel, LogMessage
-from .asking import (
+from ..types.client_requests import Root
+from ..types.notifications import LEVELS, LogLevel, LogMessage
+from .elicitation.manual_rounds import Rounds
+from .elicitation.questions import (
     Answer,
     Elicit,
     ElicitUrl,
@@ -22,10 +23,9 @@ from .asking import (
     SampleOptions,
     Spoken,
 )
-from .keeping import SessionData
-from .rounds import Rounds
-from .signs import Asked, Current, wired
-from .steps import awaited, plainly, reader_of
+from .elicitation.steps import awaited, plainly, reader_of
+from .functions.markers import Asked, Current, wired
+from .session_data import SessionData
 
 T = TypeVar("T")
 P = ParamSpec("P")

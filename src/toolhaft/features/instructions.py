@@ -5,8 +5,8 @@ from functools import partial
 
 from msgspec import UNSET, UnsetType
 
-from .authoring import check_described
-from .joining import Prefix
+from .author_checks import check_described
+from .providers.prefix import Prefix
 
 
 class Instructions:

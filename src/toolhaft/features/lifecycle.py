@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from ..errors import MethodNotFound
 from ..protocol.calls import Exchange, Outcome
 from ..protocol.handshake import Session
-from ..protocol.interests import EVERY_LIST
 from ..protocol.revisions import SUPPORTED
+from ..protocol.subscriptions import EVERY_LIST
 from ..types.lifecycle import (
     DiscoverResult,
     InitializeResult,
@@ -17,7 +17,7 @@ from ..types.lifecycle import (
     ResourcesCapability,
     ServerCapabilities,
 )
-from ..types.notices import LEVELS
+from ..types.notifications import LEVELS
 from ..types.wire import Implementation, Result
 from .instructions import Instructions
 

@@ -13,17 +13,17 @@ from ..protocol.revisions import Revision
 from ..types.prompts import GetPromptResult, ListPromptsResult, PromptArgument, PromptMessage
 from ..types.prompts import Prompt as PromptDescription
 from ..types.wire import Icon, Meta
-from .arguments import Arg, arguments_schema
-from .authoring import check_described
-from .calling import Callee, unchanged
-from .checking import problems
-from .content import WIRE_BLOCKS, Block
-from .custom import Custom, Own, Recipe, Route
-from .joining import twin
-from .messages import Message, user
-from .parameters import Parameter
-from .registry import Registry, require
-from .signature import BadArguments, Signature
+from .author_checks import check_described
+from .functions.described_arguments import Arg, arguments_schema
+from .functions.invocation import Callee, unchanged
+from .functions.parameters import Parameter
+from .functions.signature import BadArguments, Signature
+from .lazy_validation import problems
+from .providers.handlers import Custom, Own, Recipe, Route
+from .providers.prefix import twin
+from .providers.registry import Registry, require
+from .results.content import WIRE_BLOCKS, Block
+from .results.messages import Message, user
 
 # What to do about `**arguments` of a prompt.
 _NOT_LISTED = "is no argument that a client could be told of; name each argument"

@@ -8,12 +8,12 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, NotFound, shown
-from ..patterns import pattern
+from ..lazy_regex import pattern
 from ..protocol.calls import Exchange, Outcome, Subject
 from ..protocol.calls import Result as Outgoing
 from ..protocol.revisions import Revision
 from ..protocol.uritemplate import Template
-from ..schema.kinds import write_mended
+from ..schema.codecs import write_mended
 from ..types.content import Annotations, BlobContents, ResourceContents, TextContents
 from ..types.resources import (
     ListResourcesResult,
@@ -23,15 +23,15 @@ from ..types.resources import (
 from ..types.resources import Resource as ResourceDescription
 from ..types.resources import ResourceTemplate as TemplateDescription
 from ..types.wire import CacheScope, Icon, Meta
-from .authoring import check_cache, check_described
-from .calling import Callee
-from .completer import Complete, Completes
-from .content import Contents
-from .custom import Custom, Own, Recipe, Route
-from .expecting import BYTES, valid_template, valid_uri
-from .joining import twin
-from .registry import Registry, require
-from .signature import BadArguments, Signature
+from .author_checks import check_cache, check_described
+from .functions.completers import Complete, Completes
+from .functions.invocation import Callee
+from .functions.signature import BadArguments, Signature
+from .providers.handlers import Custom, Own, Recipe, Route
+from .providers.prefix import twin
+from .providers.registry import Registry, require
+from .results.content import Contents
+from .type_checks import BYTES, valid_template, valid_uri
 
 # A value that climbs: a segment of dots, an absolute path, a drive, or a byte that ends a C string.
 _CLIMBS = pattern(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:|\0")

@@ -10,26 +10,26 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, McpError, ToolError, shown
-from ..patterns import pattern
+from ..lazy_regex import pattern
 from ..protocol.calls import Blocking, Exchange, Outcome, Result, Subject
 from ..protocol.handshake import has_data
 from ..protocol.revisions import Revision
-from ..schema.derived import Schema
+from ..schema.from_types import Schema
 from ..types.content import TextContent
 from ..types.tools import CallToolResult, ListToolsResult, ToolAnnotations
 from ..types.tools import Tool as ToolDescription
 from ..types.wire import Icon, Meta
-from .arguments import Arg, arguments_schema
-from .authoring import check_described
-from .calling import Callee
-from .checking import Explicit, check_schema
-from .custom import Custom, Own, Recipe, Route
-from .expecting import expect
-from .joining import twin
-from .mirroring import mirrored
-from .registry import Registry, require
-from .signature import BadArguments, LargeArguments, Signature
-from .values import Output
+from .author_checks import check_described
+from .functions.described_arguments import Arg, arguments_schema
+from .functions.invocation import Callee
+from .functions.mirrored_headers import mirrored
+from .functions.signature import BadArguments, LargeArguments, Signature
+from .lazy_validation import Explicit, check_schema
+from .providers.handlers import Custom, Own, Recipe, Route
+from .providers.prefix import twin
+from .providers.registry import Registry, require
+from .results.rendering import Output
+from .type_checks import expect
 
 # "Tool names SHOULD be between 1 and 128 characters" of these; some clients refuse others.
 _NAME = pattern(r"[A-Za-z0-9_.-]{1,128}")
@@ -369,7 +369,7 @@ def _without_session(exchange: Exchange, tool: Tool) -> str:
 
 def _check_mirrors(exchange: Exchange, tool: Tool) -> None:
     if tool.mirrors and exchange.headers is not None and not exchange.caller.revision.handshake:
-        from .headers import check_mirrors  # noqa: PLC0415
+        from .functions.header_check import check_mirrors  # noqa: PLC0415
 
         check_mirrors(exchange.headers, exchange.params.arguments, tool.mirrors)
 

@@ -9,12 +9,12 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..envelope import Id
+from ..encoding.envelope import Id
 from ..errors import McpError
 from ..types.wire import Identity, RequestMeta, Wire, meta_of
-from .journal import Journal
+from .elicitation.questions import Decision, Questions
+from .elicitation.rounds import Journal
 from .ports import Place
-from .questions import Decision, Questions
 from .revisions import Revision
 
 # What middleware of others needs; the rest is for the library itself.

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from ..patterns import pattern
+from ..lazy_regex import pattern
 
 FramingName: TypeAlias = Literal["auto", "lines", "content-length"]
 

@@ -16,17 +16,17 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ..envelope import Id, encode_text, request
+from ..encoding.envelope import Id, encode_text, request
 from ..errors import InternalError, InvalidRequest, ToolError
 from ..types.lifecycle import InitializeParams
-from ..types.notices import LEVELS
+from ..types.notifications import LEVELS
 from ..types.rounds import ElicitUrlParams
 from ..types.wire import Identity
 from .calls import Call, Caller, Result
-from .interests import Interests
+from .elicitation.questions import Question, Questions, Waiting, lacking
 from .lowering import lowered
-from .questions import Question, Questions, Waiting, lacking
 from .revisions import NEWEST_HANDSHAKE, REVISIONS, Revision
+from .subscriptions import Interests
 
 # Over HTTP, does a client get a session: as it likes, always, or never?
 SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]

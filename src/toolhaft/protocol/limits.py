@@ -17,7 +17,7 @@ class _Named(StructMeta):
             unknown = [name for name in given if name not in known]
             if not unknown:
                 raise
-            from ..misspelt import unknown_keyword  # noqa: PLC0415
+            from ..suggestions import unknown_keyword  # noqa: PLC0415
 
             raise TypeError(unknown_keyword(f"{cls.__name__}()", unknown[0], known)) from None
 

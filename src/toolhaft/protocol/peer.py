@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ..envelope import (
+from ..encoding.envelope import (
     LONG,
     Decoded,
     Fault,
@@ -28,6 +28,8 @@ from ..envelope import (
     notification,
     response,
 )
+from ..encoding.json_bounds import TooMuch
+from ..encoding.json_members import members_of, repeated, repeated_of
 from ..errors import (
     InvalidParams,
     InvalidRequest,
@@ -38,16 +40,14 @@ from ..errors import (
     clipped,
     shown,
 )
-from ..excess import TooMuch
-from ..members import members_of, repeated, repeated_of
-from ..types.notices import Cancelled
+from ..types.notifications import Cancelled
 from ..types.tools import CallToolParams
 from ..types.wire import Implementation, Params, RequestMeta, Wire
 from .calls import Answer, Batch, Call, Caller, Cancel, Event, Notice, Reply, Result, Single
+from .elicitation.questions import Questions
 from .handshake import NEW, Session
-from .head import VERSION, Envelope, Head
+from .http.headers import VERSION, Envelope, Head
 from .lowering import lowered
-from .questions import Questions
 from .revisions import METHODS, Method, Revision
 from .stateless import Stateless, identify, missing_envelope, missing_meta, unknown_header
 

@@ -21,7 +21,7 @@ from ..types.content import (
     TextContents,
 )
 from ..types.lifecycle import DiscoverResult, InitializeParams, ServerCapabilities
-from ..types.notices import ListenParams, Progress, SetLevelParams
+from ..types.notifications import ListenParams, Progress, SetLevelParams
 from ..types.prompts import (
     CompleteParams,
     GetPromptParams,

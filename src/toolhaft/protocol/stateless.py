@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import UNSET, Raw
 
-from ..envelope import encode, encode_text
+from ..encoding.envelope import encode, encode_text
 from ..errors import (
     BadEnvelope,
     InternalError,
@@ -19,13 +19,21 @@ from ..errors import (
     UnsupportedVersion,
     shown,
 )
-from ..types.notices import LEVELS
+from ..types.notifications import LEVELS
 from ..types.rounds import InputRequest, InputRequiredResult, ListRootsParams
 from ..types.wire import Implementation, RequestMeta
 from .calls import Call, Caller, Result
-from .journal import LAST_ROUND, Journal, Pages, given_answers
+from .elicitation.questions import (
+    Answered,
+    Decision,
+    Question,
+    Questions,
+    Suspended,
+    lacking,
+    required,
+)
+from .elicitation.rounds import LAST_ROUND, Journal, Pages, given_answers
 from .lowering import lowered
-from .questions import Answered, Decision, Question, Questions, Suspended, lacking, required
 from .revisions import ASKING, REVISIONS, SUPPORTED, Revision
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"

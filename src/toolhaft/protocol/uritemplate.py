@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from ..patterns import pattern
+from ..lazy_regex import pattern
 
 _SEGMENT = "([^/?#]*{lazy})"
 _PARAMETER = "(?:=([^/?#]*{lazy}))?"

@@ -1,1 +1,5 @@
-"""Python types, JSON Schema, and the words between them. Knows nothing of the protocol."""
+"""Python types, JSON Schema, and decoding between them. Knows nothing of the protocol.
+
+May import `encoding`, `errors`, `suggestions`. Start with `from_types` (type to schema) and
+`codecs` (JSON to value).
+"""

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Set
 
 from msgspec import Struct
 
-from ..patterns import pattern
+from ..lazy_regex import pattern
 
 _BLOCK = "mcp parameters:"
 # Every section holds one of these; most docstrings hold none, and are done in no time.

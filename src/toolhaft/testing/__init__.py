@@ -13,21 +13,21 @@ returns, and the marker `eras`.
 
 from ..client.failures import BadAnswer, ClientRefused, NoAnswer, Refused, ServerGone
 from ..client.wire import Passed, Wire
-from .acting import DoneTwice, acts_once
+from .action_check import DoneTwice, acts_once
 from .answers import Question, Unanswered, UnfitAnswer, UnusedAnswers
 from .assertions import assert_error, assert_metrics, assert_resource, assert_same_in_every_era
+from .change_stream import Heard, Notice
 from .client import Client
-from .contract import ContractChanged, assert_contract, contract_of
-from .hearing import Heard, Notice
-from .options import ClientOptions
-from .playing import Differs, Played, in_both_eras, play
-from .recording import record, transcript
-from .replaying import Mismatch, replay
+from .client_options import ClientOptions
+from .contracts.contract import ContractChanged, assert_contract, contract_of
+from .contracts.snapshot import BadContract
+from .play_call import Differs, Played, in_both_eras, play
 from .requests import Requests, requests
 from .results import PromptAnswer, ToolFailed, ToolResult
-from .snapshot import BadContract
 from .sync import SyncClient, SyncHeard
-from .transcripts import BadTranscript
+from .transcript.file_format import BadTranscript
+from .transcript.player import Mismatch, replay
+from .transcript.recorder import record, transcript
 
 __all__ = [
     "BadAnswer",

@@ -7,12 +7,12 @@ from typing import Any, NoReturn, TypeAlias, cast
 
 import msgspec
 
-from ..client.shapes import as_list, as_object
+from ..client.json_shapes import as_list, as_object
 from ..errors import McpError
-from ..features.asking import Accepted, Cancelled, Declined, Sampled
+from ..features.elicitation.questions import Accepted, Cancelled, Declined, Sampled
 from ..protocol.revisions import REVISIONS, SUPPORTED, Revision
-from ..schema.checker import problems
-from ..schema.explicit import check_schema
+from ..schema.validation.supported import check_schema
+from ..schema.validation.validator import problems
 from .results import ToolFailed
 
 Json: TypeAlias = dict[str, Any]

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast, overload
 
 import msgspec
 
-from ..client.shapes import as_object
+from ..client.json_shapes import as_object
 from ..errors import McpError
 from ..protocol.revisions import NEWEST_HANDSHAKE, SUPPORTED
-from ..server import Server
+from ..server.server import Server
 from .answers import Answers
 from .client import Client
-from .playing import Differs
+from .play_call import Differs
 from .results import ToolFailed
 from .sync import SyncClient
 

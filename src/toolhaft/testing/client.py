@@ -7,30 +7,30 @@ from functools import partial
 from types import TracebackType
 from typing import Any, TypeAlias, TypeVar, Unpack
 
-from ..client.asgi import Application, InProcess
 from ..client.attached import Attached
 from ..client.channel import Progress, encoded
 from ..client.conversation import Conversation
-from ..client.envelope import ALL_CAPABILITIES
-from ..client.http import Http
+from ..client.http.asgi import Application, InProcess
+from ..client.http.sockets import Sockets
+from ..client.http.streamable import Http
+from ..client.json_shapes import as_list, is_silent, parsed
 from ..client.memory import InMemory
-from ..client.shapes import as_list, is_silent, parsed
-from ..client.sockets import Sockets
+from ..client.request_meta import ALL_CAPABILITIES
 from ..client.stdio import Child
 from ..client.transport import Transport
 from ..client.wire import Wire
 from ..errors import HeaderMismatch, McpError
-from ..misspelt import unknown_keyword
-from ..server import Server
+from ..server.server import Server
+from ..suggestions import unknown_keyword
 from ..types.content import ResourceContents, TextContents
-from ..types.notices import LogLevel, LogMessage
+from ..types.notifications import LogLevel, LogMessage
 from ..types.prompts import Completion, Prompt
 from ..types.resources import Resource, ResourceTemplate
 from ..types.tools import Tool
 from ..types.wire import Implementation
 from .answers import Answers, Question, Script, UnusedAnswers
-from .hearing import Heard, Notice, hearing
-from .options import ClientOptions, of_session, patience
+from .change_stream import Heard, Notice, hearing
+from .client_options import ClientOptions, of_session, patience
 from .requests import INFO, Requests, completing, plain
 from .results import (
     PromptAnswer,

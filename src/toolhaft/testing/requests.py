@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from ..client.envelope import ALL_CAPABILITIES, envelope, opening
+from ..client.request_meta import ALL_CAPABILITIES, envelope, opening
 from ..protocol.revisions import NEWEST_HANDSHAKE, REVISIONS, SUPPORTED, Revision
 
 Json: TypeAlias = dict[str, Any]

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType, field
 
 from ..client.failures import BadAnswer
-from ..client.shapes import as_list, as_object
+from ..client.json_shapes import as_list, as_object
 from ..types.content import (
     Annotations,
     AudioContent,

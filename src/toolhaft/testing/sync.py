@@ -11,20 +11,20 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, cont
 from types import TracebackType
 from typing import Any, TypeAlias, TypeVar, Unpack
 
-from ..client.asgi import Application
 from ..client.channel import Progress
+from ..client.http.asgi import Application
 from ..client.wire import Wire
-from ..server import Server
+from ..server.server import Server
 from ..types.content import ResourceContents
-from ..types.notices import LogLevel
+from ..types.notifications import LogLevel
 from ..types.prompts import Completion, Prompt
 from ..types.resources import Resource, ResourceTemplate
 from ..types.tools import Tool
 from ..types.wire import Implementation
 from .answers import Answers, Question
+from .change_stream import Heard, Notice
 from .client import Client
-from .hearing import Heard, Notice
-from .options import ClientOptions
+from .client_options import ClientOptions
 from .requests import Requests
 from .results import PromptAnswer, ToolResult
 

@@ -1,1 +1,4 @@
-"""What travels: one neutral model of the protocol's data for all revisions."""
+"""The data of the protocol: one neutral model for all revisions.
+
+May import nothing but msgspec. Start with `wire`, the base of every type; `tools` is typical.
+"""

@@ -1,4 +1,7 @@
-"""What a reviewer would say of a server: rules over what it lists, and over how it starts."""
+"""The rules of `toolhaft check`: what a server lists, and how it starts.
+
+Start with `rules`.
+"""
 
 # Begins the lines that the process which loads a target writes for us.
 MARK = "toolhaft-check-probe: "

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from ...schema.parts import is_object
-from . import clients
-from .clients import Limit
+from ...schema.validation.schema_parts import is_object
+from . import client_rules
+from .client_rules import Limit
 from .findings import Finding
 from .schemas import arguments, inner, result, result_before
 
@@ -65,7 +65,7 @@ def _server(listing: Json) -> Iterator[Finding]:
 
 
 def _number(tools: list[Json]) -> Iterator[Finding]:
-    limit = _exceeded(len(tools), clients.TOOLS)
+    limit = _exceeded(len(tools), client_rules.TOOLS)
     if limit:
         words = f"{len(tools)} tools: {limit.words}"
         advice = "offer fewer, or several servers"
@@ -102,15 +102,15 @@ def _tool(tool: Json, server: str) -> Iterator[Finding]:
 
 
 def _name(where: str, name: str, server: str) -> Iterator[Finding]:
-    for rule in clients.NAMES:
+    for rule in client_rules.NAMES:
         if not rule.pattern.fullmatch(name):
             yield Finding(rule.level, "tool-name", where, rule.words, "rename it", rule.source)
-    if server and len(server) + len(name) > clients.CURSOR_NAMES:
+    if server and len(server) + len(name) > client_rules.CURSOR_NAMES:
         words = (
             f"its name and the server's have {len(server) + len(name)} characters: Cursor leaves "
-            f"out what has more than {clients.CURSOR_NAMES}"
+            f"out what has more than {client_rules.CURSOR_NAMES}"
         )
-        source = clients.CURSOR_NAMES_SOURCE
+        source = client_rules.CURSOR_NAMES_SOURCE
         yield Finding("warning", "tool-name-length", where, words, "shorten one of them", source)
 
 
@@ -126,7 +126,7 @@ def _texts(where: str, tool: Json) -> Iterator[Finding]:
     if not description:
         words = "it has no description: a model has only the name to go by"
         yield Finding("error", "tool-description", where, words, "write a docstring")
-    limit = _exceeded(len(description), clients.DESCRIPTION)
+    limit = _exceeded(len(description), client_rules.DESCRIPTION)
     if limit:
         words = f"its description has {len(description)} characters: {limit.words}"
         advice = "move details to the parameters, or to a resource"

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ...schema.explicit import check_schema, resolve
-from ...schema.parts import (
+from ...schema.validation.schema_parts import (
     Schema,
     is_list,
     is_object,
@@ -16,8 +15,9 @@ from ...schema.parts import (
     parts_of,
     types_of,
 )
-from . import clients
-from .clients import SchemaRule
+from ...schema.validation.supported import check_schema, resolve
+from . import client_rules
+from .client_rules import SchemaRule
 from .findings import Finding
 
 _INNER = ("items", "additionalProperties", "not", "if", "then", "else", "contains")
@@ -32,19 +32,19 @@ def arguments(where: str, schema: Schema) -> list[Finding]:
     broken = _broken(where, "arguments", schema)
     if broken:
         return broken
-    found = [_finding(clients.ROOT, where, word) for word in _AT_THE_ROOT if word in schema]
+    found = [_finding(client_rules.ROOT, where, word) for word in _AT_THE_ROOT if word in schema]
     if schema.get("type") != "object":
-        found.append(_finding(clients.NO_OBJECT, where))
+        found.append(_finding(client_rules.NO_OBJECT, where))
     elif "properties" not in schema:
-        found.append(_finding(clients.NO_PROPERTIES, where))
+        found.append(_finding(client_rules.NO_PROPERTIES, where))
     names: list[str] = list(schema.get("properties", {}))
     found += [
-        _bad_parameter(where, name) for name in names if not clients.PARAMETER.fullmatch(name)
+        _bad_parameter(where, name) for name in names if not client_rules.PARAMETER.fullmatch(name)
     ]
     if _is_recursive(schema):
-        found.append(_finding(clients.RECURSIVE, where))
+        found.append(_finding(client_rules.RECURSIVE, where))
     elif _mentions(schema, "$ref"):
-        found.append(_finding(clients.REFERENCE, where))
+        found.append(_finding(client_rules.REFERENCE, where))
     for path, each in inner(schema):
         if path:
             found += _dialects(f"{where}, parameter {path}", each)
@@ -56,13 +56,13 @@ def result(where: str, schema: Schema) -> list[Finding]:
     broken = _broken(where, "result", schema)
     if broken:
         return broken
-    found = [_finding(clients.RECURSIVE_RESULT, where)] if _is_recursive(schema) else []
+    found = [_finding(client_rules.RECURSIVE_RESULT, where)] if _is_recursive(schema) else []
     return [*found, *_empty(where, "result", schema)]
 
 
 def result_before(where: str, schema: Schema) -> list[Finding]:
     """The same in the revisions in which a result has to be an object."""
-    return [] if schema.get("type") == "object" else [_finding(clients.RESULT_OBJECT, where)]
+    return [] if schema.get("type") == "object" else [_finding(client_rules.RESULT_OBJECT, where)]
 
 
 def inner(schema: Any, path: str = "") -> Iterator[tuple[str, Schema]]:
@@ -86,20 +86,20 @@ def _dialects(where: str, schema: Schema) -> Iterator[Finding]:
     kind = schema.get("type")
     kinds: list[Any] = kind if is_list(kind) else [kind]
     if "array" in kinds and "items" not in schema and "prefixItems" not in schema:
-        yield _finding(clients.NO_ITEMS, where)
+        yield _finding(client_rules.NO_ITEMS, where)
     if not any(word in schema for word in _SAYS_TYPE) and not _only_conditions(schema):
-        yield _finding(clients.NO_TYPE, where)
+        yield _finding(client_rules.NO_TYPE, where)
     if is_list(kind):
-        yield _finding(clients.TYPES, where)
+        yield _finding(client_rules.TYPES, where)
     values: list[Any] = schema.get("enum", [])
     if values and (kind is None or not all(isinstance(each, str) for each in values)):
-        yield _finding(clients.ENUM, where)
+        yield _finding(client_rules.ENUM, where)
     format_ = schema.get("format")
-    if "string" in kinds and format_ is not None and format_ not in clients.GEMINI_FORMATS:
-        yield _finding(clients.FORMAT, where, format_)
-    unknown = [word for word in clients.GEMINI_UNKNOWN if word in schema]
+    if "string" in kinds and format_ is not None and format_ not in client_rules.GEMINI_FORMATS:
+        yield _finding(client_rules.FORMAT, where, format_)
+    unknown = [word for word in client_rules.GEMINI_UNKNOWN if word in schema]
     if unknown:
-        yield _finding(clients.KEYWORDS, where, ", ".join(unknown))
+        yield _finding(client_rules.KEYWORDS, where, ", ".join(unknown))
 
 
 def _only_conditions(schema: Schema) -> bool:
@@ -108,7 +108,7 @@ def _only_conditions(schema: Schema) -> bool:
 
 
 def _finding(rule: SchemaRule, where: str, *words: str) -> Finding:
-    name = next(name for name, value in vars(clients).items() if value is rule)
+    name = next(name for name, value in vars(client_rules).items() if value is rule)
     return Finding(
         rule.level,
         f"schema-{name.lower().replace('_', '-')}",
@@ -127,7 +127,7 @@ def _bad_parameter(where: str, name: str) -> Finding:
         "its name: Anthropic's API takes up to 64 letters, digits, _, . and -, and refuses the "
         "request otherwise, with all other tools",
         "give it another name",
-        clients.PARAMETER_SOURCE,
+        client_rules.PARAMETER_SOURCE,
     )
 
 

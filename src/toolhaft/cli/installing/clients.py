@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .places import LINUX, MAC, WINDOWS, Places
-from .splicing import Entry
+from .editors.text_edits import Entry
+from .machine import LINUX, MAC, WINDOWS, Places
 
 
 class Wanted(NamedTuple):

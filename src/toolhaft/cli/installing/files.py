@@ -6,9 +6,9 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from . import folders
-from .folders import Folder
-from .splicing import Unclear
+from . import open_folder
+from .editors.text_edits import Unclear
+from .open_folder import Folder
 
 _BACKUP = ".toolhaft.bak"
 _OWNER_ONLY = 0o600
@@ -51,9 +51,9 @@ def read(path: Path, root: Path | None = None) -> Snapshot:
     else:
         path = Path(os.path.realpath(root)) / path.relative_to(root)
         root = Path(os.path.realpath(root))
-        folders.check_no_link(path, root)
+        open_folder.check_no_link(path, root)
     try:
-        with folders.opened(path.parent, root) as folder:
+        with open_folder.opened(path.parent, root) as folder:
             return Snapshot(path, _content(folder, path.name), root)
     except (FileNotFoundError, NotADirectoryError):
         return Snapshot(path, None, root)
@@ -102,7 +102,7 @@ def write(snapshot: Snapshot, data: bytes, *, private: bool = False) -> list[str
     made: list[str] = []
     name = snapshot.path.name
     try:
-        with folders.made(snapshot.path.parent, snapshot.root, made) as folder:
+        with open_folder.made(snapshot.path.parent, snapshot.root, made) as folder:
             like = folder.stat(name)
             mode = _OWNER_ONLY if private else 0o666 & ~_umask()
             temporary = _written(folder, name, data, like=like, mode=mode)
@@ -129,7 +129,7 @@ def remove(snapshot: Snapshot) -> None:
         Unclear: it has changed since, or cannot be removed.
     """
     try:
-        with folders.opened(snapshot.path.parent, snapshot.root) as folder:
+        with open_folder.opened(snapshot.path.parent, snapshot.root) as folder:
             _check_unchanged(folder, snapshot)
             folder.remove(snapshot.path.name)
     except OSError as error:
@@ -186,7 +186,7 @@ def back_up(snapshot: Snapshot) -> None:
     path = snapshot.path
     name = backup_of(path).name
     try:
-        with folders.opened(path.parent, snapshot.root) as folder:
+        with open_folder.opened(path.parent, snapshot.root) as folder:
             like = folder.stat(path.name)
             temporary = _written(folder, name, snapshot.data, like=like, mode=_OWNER_ONLY)
             try:
@@ -202,7 +202,7 @@ def kept(snapshot: Snapshot) -> bytes | None:
     """What is in the backup of a file; None if there is none."""
     path = snapshot.path
     try:
-        with folders.opened(path.parent, snapshot.root) as folder:
+        with open_folder.opened(path.parent, snapshot.root) as folder:
             return _content(folder, backup_of(path).name)
     except (OSError, Unclear):
         return None
@@ -215,7 +215,10 @@ def drop_backup(snapshot: Snapshot) -> None:
         Unclear: its folder is reached through a link of a project.
     """
     path = snapshot.path
-    with contextlib.suppress(FileNotFoundError), folders.opened(path.parent, snapshot.root) as at:
+    with (
+        contextlib.suppress(FileNotFoundError),
+        open_folder.opened(path.parent, snapshot.root) as at,
+    ):
         at.remove(backup_of(path).name)
 
 

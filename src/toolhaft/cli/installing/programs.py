@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 
 from .clients import Client, Program
-from .splicing import Unclear
+from .editors.text_edits import Unclear
 
 _PATIENCE = 60.0
 

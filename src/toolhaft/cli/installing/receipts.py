@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from . import files
-from .locking import locked
-from .splicing import Unclear, Undo
+from .editors.text_edits import Unclear, Undo
+from .lock import locked
 
 # What is known of the surroundings of an entry outlives it, as long as another of ours is there.
 _SHARED = ("made", "hole", "blank", "gap", "line")

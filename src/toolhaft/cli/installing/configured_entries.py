@@ -1,0 +1,124 @@
+"""What stands in the files of clients, and which of it is ours. Nothing is changed here."""
+
+import json
+import re
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from . import files
+from .clients import Client
+from .editors.text_edits import Format, Unable, Unclear, entries_of, words_of
+from .files import Snapshot
+from .machine import STATE, Machine, Places, locate
+from .receipts import Receipts
+
+_EDITORS = {"jsonc": "jsonc", "toml": "toml_tables", "yaml": "yaml_blocks"}
+_OURS = re.compile(r"(?:^|[\\/])toolhaft(?:\.exe)?$")
+_IN_TEXT = re.compile(r"[^\s\"']+")
+
+
+class Seen(NamedTuple):
+    """A file as it is: what it says, and the entries in it."""
+
+    snapshot: Snapshot
+    text: str
+    value: dict[str, Any]
+    parents: Sequence[str]
+    entries: dict[str, Any]
+
+
+class Reader:
+    """Reads the files of clients on one machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._own = Path(locate(STATE, machine))
+        self.receipts = Receipts(self._own)
+
+    def where(self, client: Client, scope: str) -> Path:
+        """The file of a client.
+
+        Raises:
+            Unclear: it has none for this scope.
+        """
+        places: Places = client.user
+        if scope == "project":
+            if not client.project:
+                raise Unable(f"{client.title} has no configuration for a project")
+            places = {self._machine.platform: client.project}
+        return Path(locate(places, self._machine))
+
+    def see(self, client: Client, scope: str) -> Seen:
+        """Read the file of a client.
+
+        Raises:
+            Unclear: it is broken, or cannot be read.
+        """
+        path = self.where(client, scope)
+        try:
+            root = Path(self._machine.project) if scope == "project" else None
+            return seen_in(client, files.read(path, root))
+        except Unclear as error:
+            raise Unclear(f"{path}: {error}") from None
+
+    def ours(self, seen: Seen) -> list[str]:
+        """The names of the entries in a file that start toolhaft, or that we have put there."""
+        self._forget(seen)
+        known = self.receipts.names(seen.snapshot.path)
+        return [name for name, entry in seen.entries.items() if name in known or _is_ours(entry)]
+
+    def _forget(self, seen: Seen) -> None:
+        """Forget what we have put there once, and others have removed or replaced."""
+        path = seen.snapshot.path
+        for name in self.receipts.names(path):
+            undo = self.receipts.undo(path, name) or {}
+            entry = seen.entries.get(name)
+            to_come = entry is None and undo.get("late", False)
+            if not to_come and not _says(entry, undo.get("words", [])):
+                self.receipts.forget(path, name)
+
+
+def format_of(client: Client) -> Format:
+    """What reads and writes the file of a client; loaded only if there is one."""
+    return cast(Format, import_module(f"{__package__}.editors.{_EDITORS[client.format]}"))
+
+
+def seen_in(client: Client, snapshot: Snapshot) -> Seen:
+    """What a file says.
+
+    Raises:
+        Unclear: it is broken.
+    """
+    # Most files are not there, and to load what reads them takes longer than to read them.
+    value = format_of(client).value(snapshot.text) if snapshot.data else {}
+    parents = _parents(client, value)
+    return Seen(snapshot, snapshot.text, value, parents, entries_of(value, parents))
+
+
+def _says(entry: Any, words: Sequence[str]) -> bool:
+    """Are all words in an entry, wherever they stand? Clients write their files anew at times."""
+    if isinstance(entry, str):  # the lines of an entry in YAML
+        return all(word in entry or json.dumps(word)[1:-1] in entry for word in words)
+    return entry is not None and set(words) <= set(words_of(entry))
+
+
+def _parents(client: Client, value: dict[str, Any]) -> Sequence[str]:
+    *special, usual = client.parents
+    for parents in special:
+        *above, last = parents
+        found = entries_of(value, above).get(last)
+        # A server may have the name of the key.
+        if isinstance(found, dict) and not {"type", "command"} & found.keys():
+            return parents
+    return usual
+
+
+def _is_ours(entry: Any) -> bool:
+    words = words_of(entry)
+    if isinstance(entry, str):  # the lines of an entry in YAML
+        found: list[str] = _IN_TEXT.findall(entry)
+        words = [word for word in found if word != "-" and not word.endswith(":")]
+    return any(_OURS.search(word) and then in ("run", "attach") for word, then in pairwise(words))

@@ -1,0 +1,4 @@
+"""The client side of Streamable HTTP.
+
+Start with `streamable`.
+"""

@@ -1,0 +1,4 @@
+"""Upper bounds on the work that a value causes, computed before the work is done.
+
+May import `schema`. Start with `argument_load`.
+"""

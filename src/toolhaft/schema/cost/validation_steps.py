@@ -1,0 +1,179 @@
+"""How many steps it takes to check a value by a schema, counted without taking them.
+
+Where a schema offers a choice of forms, a validator such as pydantic tries one after the other, and
+the choices inside of each form again for each of them. If a form contains the choice itself, the
+work doubles with each level: a value of a hundred bytes may take minutes. Counting does not double,
+for what is known of a value and a schema is used again.
+"""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from ...encoding.json_bounds import TooMuch
+from ..from_types import Schema
+from ..validation.json_values import size_of
+from ..validation.supported import resolve
+
+# What takes about 20 ms, and 40 MB if each step finds an error.
+MOST_STEPS = 40_000
+# The text of a value that is this short holds too little to take long, unless there are choices.
+_SHORT = 16_384
+# To compare so many values with each other takes as long.
+_MOST_HASHED = 3_000
+_CHOICES = ("anyOf", "oneOf")
+_LISTS = ("anyOf", "oneOf", "allOf")
+_NO_FLOATS = ("string", "integer", "boolean", "null", "object")
+_SINGLE = ("not", "if", "then", "else")
+
+
+class Bounds:
+    """What a value may be, so that another validator does not check it for long: nothing else in
+    the process runs meanwhile.
+
+    Args:
+        is_hashed: sets are made of it, or keys, which may collide (`schema/cost/argument_load.py`).
+    """
+
+    def __init__(self, schema: Schema, *, is_hashed: bool = False) -> None:
+        self._schema = schema
+        self._most = _MOST_HASHED if is_hashed else MOST_STEPS
+        self._has_choices = offers_choices(schema)
+        self._is_simple = not self._has_choices and not _may_hold_floats(schema)
+
+    def are_kept(self, length: int) -> bool:
+        """Is no value whose text has this length beyond them? And is there no place for a number
+        that no float can hold, which pydantic would read as infinity?"""
+        return length <= _SHORT and self._is_simple
+
+    def check(self, value: Any, length: int) -> None:
+        """Let a value pass whose text has this length.
+
+        Raises:
+            TooMuch: it may take too long to check.
+        """
+        if length > _SHORT and (size := size_of(value)) > self._most:
+            raise TooMuch(f"holds {size:,} values, and at most {self._most:,} are read")
+        if length > _SHORT or self._has_choices:
+            check_effort(value, self._schema)
+
+
+def offers_choices(schema: Any) -> bool:
+    """Is there a choice between forms that have something inside?"""
+    if isinstance(schema, list):
+        return any(map(offers_choices, schema))  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(schema, dict):
+        return False
+    members = cast(Schema, schema)
+    for name in _CHOICES:
+        forms: list[Any] = members.get(name, [])
+        if sum(map(_is_deep, forms)) > 1:
+            return True
+    return any(map(offers_choices, members.values()))
+
+
+def _may_hold_floats(schema: Any) -> bool:
+    """Is there a place for any number, or for anything?"""
+    if not isinstance(schema, dict):
+        return True
+    form = cast(Schema, schema)
+    kind: Any = form.get("type")
+    inside: list[Any] = [*form.get("$defs", {}).values(), *form.get("properties", {}).values()]
+    for name in _LISTS:
+        inside += form.get(name, [])
+    if kind == "array":
+        inside.append(form.get("items", {}))
+    elif kind == "object" and (form.get("additionalProperties") or "properties" not in form):
+        inside.append(form.get("additionalProperties"))
+    elif kind not in _NO_FLOATS and not inside and "$ref" not in form:
+        return True
+    return any(map(_may_hold_floats, inside))
+
+
+def _is_deep(form: Any) -> bool:
+    return not isinstance(form, dict) or form.get("type", "object") in ("object", "array")  # pyright: ignore[reportUnknownMemberType]
+
+
+def check_effort(value: Any, schema: Schema) -> None:
+    """Let a value pass that can be checked in a bounded number of steps.
+
+    Raises:
+        TooMuch: it cannot.
+    """
+    try:
+        steps = _Count(schema).of(value, schema)
+    except RecursionError:
+        raise TooMuch("is nested too deeply to be checked") from None
+    if steps > MOST_STEPS:
+        raise TooMuch(f"takes more than {MOST_STEPS:,} steps to check; send less at once")
+
+
+class _Count:
+    """The steps for one value, as far as they are worth counting."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        # By identity; the value is kept so that nothing else can get its id.
+        self._known: dict[tuple[int, int], tuple[Any, int]] = {}
+
+    def of(self, value: Any, schema: Any) -> int:
+        """How many steps a check takes, or any number above the bound."""
+        if schema.__class__ is not dict:
+            return 1
+        key = (id(value), id(schema))
+        known = self._known.get(key)
+        if known is not None:
+            return known[1]
+        # What leads back to itself without going deeper is counted once.
+        self._known[key] = (value, 1)
+        steps = 1
+        for inner, form in self._next(value, schema):
+            steps += self.of(inner, form)
+            if steps > MOST_STEPS:
+                break
+        self._known[key] = (value, steps)
+        return steps
+
+    def _next(self, value: Any, schema: Schema) -> Iterator[tuple[Any, Any]]:
+        """What is checked next: the same value by another form, or what is in it."""
+        if "$ref" in schema:
+            yield value, resolve(self._root, schema["$ref"])
+        if "discriminator" in schema:
+            yield value, self._told(value, schema)
+        else:
+            for name in _LISTS:
+                for form in schema.get(name, ()):
+                    yield value, form
+        for name in _SINGLE:
+            if name in schema:
+                yield value, schema[name]
+        if value.__class__ is list:
+            yield from _items(value, schema)
+        elif value.__class__ is dict:
+            yield from _members(value, schema)
+
+    def _told(self, value: Any, schema: Schema) -> Any:
+        """The one form that the value itself names."""
+        told: Schema = schema["discriminator"]
+        tag: Any = value.get(told.get("propertyName")) if value.__class__ is dict else None
+        ref: Any = told.get("mapping", {}).get(tag) if isinstance(tag, str) else None
+        return resolve(self._root, ref) if ref is not None else True
+
+
+def _items(value: list[Any], schema: Schema) -> Iterator[tuple[Any, Any]]:
+    fixed: list[Any] = schema.get("prefixItems", [])
+    yield from zip(value, fixed, strict=False)
+    rest = schema.get("items", True)
+    for item in value[len(fixed) :]:
+        yield item, rest
+    for item in value if "contains" in schema else ():
+        yield item, schema["contains"]
+
+
+def _members(value: Schema, schema: Schema) -> Iterator[tuple[Any, Any]]:
+    known: Schema = schema.get("properties", {})
+    patterns: Schema = schema.get("patternProperties", {})
+    rest = schema.get("additionalProperties", True)
+    for name, member in value.items():
+        yield member, known.get(name, rest)
+        for form in patterns.values():
+            yield member, form

@@ -1,0 +1,219 @@
+"""What registration gives back: a handle by which the thing can be changed while it is served."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self, TypeAlias, TypeVar, Unpack, cast
+
+from msgspec import UNSET, structs
+
+from ..features.author_checks import check_options
+from ..features.prompts import Prompt
+from ..features.providers.registry import Registry
+from ..features.resources import Resource
+from ..features.tools import Tool
+from ..schema.fresh_defaults import renewed
+from ..types.prompts import PromptArgument
+from .keywords import PromptOptions, ResourceOptions, ToolOptions
+
+Item: TypeAlias = Tool | Resource | Prompt
+H = TypeVar("H")
+
+
+def _told(value: Any) -> str | None:
+    return None if value is UNSET else value
+
+
+class Handle:
+    """A tool, a resource or a prompt of a server. All of this works from any thread, and clients
+    that follow the list are told.
+
+    In a `with` block, it is removed at the end."""
+
+    __slots__ = ("_registry", "_tenure", "name")
+
+    def __init__(self, registry: Registry[Any], name: str, tenure: int | None = None) -> None:
+        self._registry = registry
+        self._tenure = registry.tenure(name) if tenure is None else tenure
+        self.name = name
+
+    @property
+    def title(self) -> str | None:
+        """The name for people, if it has one. Like all that a handle tells, this is what clients
+        would be told now, and raises KeyError if it was removed."""
+        return _told(self._item.description.title)
+
+    @property
+    def description(self) -> str | None:
+        """What clients are told of it, by its author or its docstring."""
+        return _told(self._item.description.description)
+
+    @property
+    def _item(self) -> Any:
+        return self._registry.item(self.name, self._tenure)
+
+    @property
+    def enabled(self) -> bool:
+        """Can clients see it? Raises KeyError if it was removed."""
+        return self._registry.is_enabled(self.name, self._tenure)
+
+    def remove(self) -> None:
+        """Take it away; what is shared stays until all others have done so, too. Raises KeyError if
+        it was removed before."""
+        self._registry.remove(self.name, self._tenure)
+
+    def disable(self) -> None:
+        """Hide it from clients, who can neither list nor use it until it is enabled again."""
+        self._registry.hide(self.name, self._tenure)
+
+    def enable(self) -> None:
+        """Show it again, in its old place."""
+        self._registry.show(self.name, self._tenure)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._registry.discard(self.name, self._tenure)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    def _update(
+        self, function: Callable[..., Any] | None, changes: Mapping[str, Any], known: type
+    ) -> None:
+        what = type(self).__name__.removesuffix("Handle").lower()
+        fixed = {"replace", "shared"} | ({"name"} if what != "resource" else set[str]())
+        for name in fixed & changes.keys():
+            raise TypeError(f"{what} {self.name!r}: update cannot change {name}; remove it and add")
+        if not (function is None or callable(function)):
+            raise TypeError(f"{what} {self.name!r}: update takes a function, not {function!r}")
+        check_options(f"{what}.update", None, changes, known)
+
+        def altered(item: Item) -> Item:
+            if item.recipe is None:
+                raise TypeError(f"{what} {self.name!r} is of an included server; update it there")
+            made: Item = item.recipe(function, changes)
+            return made
+
+        self._registry.change(self.name, self._tenure, altered)
+
+
+class ToolHandle(Handle):
+    """A tool of a server."""
+
+    __slots__ = ()
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The schema of its arguments; a copy."""
+        return cast(dict[str, Any], renewed(self._item.signature.schema))
+
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        """The schema of its result, if clients are promised one; a copy."""
+        return cast("dict[str, Any] | None", renewed(self._item.promised.schema))
+
+    def update(
+        self, function: Callable[..., Any] | None = None, /, **changes: Unpack[ToolOptions]
+    ) -> None:
+        """Put another function or other options in its place; what is not given stays."""
+        self._update(function, changes, ToolOptions)
+
+
+class ResourceHandle(Handle):
+    """A resource or a template of a server; its name here is the URI."""
+
+    __slots__ = ()
+
+    @property
+    def uri(self) -> str:
+        """The URI or the template, as its author wrote it."""
+        return str(self._item.uri)
+
+    @property
+    def mime_type(self) -> str | None:
+        """The type of its contents, if its author gave one."""
+        return cast("str | None", self._item.mime_type)
+
+    def update(
+        self, function: Callable[..., Any] | None = None, /, **changes: Unpack[ResourceOptions]
+    ) -> None:
+        """Put another function or other options in its place; what is not given stays."""
+        self._update(function, changes, ResourceOptions)
+
+
+class PromptHandle(Handle):
+    """A prompt of a server."""
+
+    __slots__ = ()
+
+    @property
+    def arguments(self) -> list[PromptArgument]:
+        """Its arguments, in their order; copies."""
+        return [structs.replace(each) for each in self._item.description.arguments or ()]
+
+    def update(
+        self, function: Callable[..., Any] | None = None, /, **changes: Unpack[PromptOptions]
+    ) -> None:
+        """Put another function or other options in its place; what is not given stays."""
+        self._update(function, changes, PromptOptions)
+
+
+class Handles(Mapping[str, H]):
+    """What is registered of one kind, by name, in its order; also what is disabled."""
+
+    def __init__(
+        self,
+        registries: tuple[Registry[Any], ...],
+        make: Callable[[Registry[Any], str], H],
+        key: Callable[[str], str] = str,
+    ) -> None:
+        self._registries = registries
+        self._make = make
+        self._key = key
+
+    def __getitem__(self, name: str) -> H:
+        """The handle of what has this name. Raises KeyError if there is none."""
+        key = self._key(name)
+        first, *others = self._registries
+        for registry in others:
+            if registry.is_taken(key):
+                return self._make(registry, key)
+        return self._make(first, key)  # which says that there is none, by what it has
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for registry in self._registries for name in registry.names()])
+
+    def __len__(self) -> int:
+        return sum(len(registry.names()) for registry in self._registries)
+
+
+class Inclusion:
+    """What `Server.include` has added, to take it away as a whole.
+
+    In a `with` block, it is removed at the end."""
+
+    __slots__ = ("_changed", "_removals")
+
+    def __init__(self, removals: list[Callable[[], None]], changed: Callable[[], None]) -> None:
+        self._removals = removals
+        self._changed = changed
+
+    def add(self, removal: Callable[[], None]) -> None:
+        """Do this, too, when it is removed; for the library itself."""
+        self._removals.append(removal)
+
+    def remove(self) -> None:
+        """Take away all of it that is still there. From any thread."""
+        while self._removals:
+            self._removals.pop()()
+
+    def changed(self) -> None:
+        """Tell clients that its lists may have changed: for objects that list what they have. From
+        any thread."""
+        self._changed()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()

@@ -1,0 +1,121 @@
+"""An object as a part of a server: what it has marked, what it lists, and who answers for it."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from ..features.prompts import Prompt
+from ..features.providers.handlers import Hook
+from ..features.providers.object_provider import HANDLERS, Making, hooks_of
+from ..features.providers.prefix import Prefix
+from ..features.providers.registry import Registry, Source
+from ..features.resources import Resource
+from ..features.tools import Tool
+from .catalogue import Addition, Offers, Origin, gate_of
+from .decorators import discovered, marks_of
+from .handles import Inclusion
+from .keywords import Kind
+
+# Who is asked before a method with a mark.
+_HANDLERS: Mapping[Kind, str] = {
+    "tool": "call_tool",
+    "resource": "read_resource",
+    "prompt": "get_prompt",
+}
+
+# Methods by which an object lists and answers, which are no tools themselves.
+_RESERVED = frozenset((*HANDLERS, *HANDLERS.values()))
+
+
+def include(
+    offers: Offers, provider: object, prefix: Prefix, *, thread: bool, discover: bool
+) -> Inclusion:
+    """Register what an object has marked, and ask it for what it lists: all or nothing.
+
+    Args:
+        discover: methods that are not marked are tools as well.
+
+    Raises:
+        TypeError: there is nothing to include, or a method does not take what it is given.
+        ValueError: a name is taken.
+    """
+    called = type(provider).__name__
+    if isinstance(provider, type):
+        raise TypeError(f"include takes an instance: {provider.__name__}(), not the class")
+    marks = list(marks_of(provider))
+    if discover:
+        marks += discovered(provider, _RESERVED.union(mark.attribute for mark in marks))
+    marked = {mark.attribute for mark in marks}
+    hooks = hooks_of(provider, marked, context=offers.context, inline=not thread)
+    additions = [
+        offers.made(
+            mark.kind,
+            mark.function,
+            mark.options,
+            Origin(prefix, hooks.get(_HANDLERS[mark.kind]), mark.uri),
+        )
+        for mark in marks
+    ]
+    sources = _sources(offers, hooks, prefix, called, thread=thread)
+    _check_handlers(hooks, additions, called)
+    if not additions and not sources and discover:
+        raise TypeError(
+            f"there is nothing in {called} to discover: no public method that it defines itself "
+            "has a docstring; write one for each method that is to be a tool"
+        )
+    if not additions and not sources:
+        raise TypeError(
+            f"there is nothing in {called} to include: mark its methods with @tool, @resource "
+            "or @prompt, or pass discover=True to offer the methods that have a docstring, or give "
+            "it tools() and call_tool(name, arguments, ctx)"
+        )
+    removals: list[Callable[[], None]] = [offers.add_together(additions)]
+    for registry, source in sources:
+        registry.attend(source)
+        removals.append(partial(registry.leave, source))
+    return Inclusion(removals, partial(offers.tell_of, hooks))
+
+
+def _sources(
+    offers: Offers, hooks: Mapping[str, Hook], prefix: Prefix, called: str, *, thread: bool
+) -> list[tuple[Registry[Any], Source[Any]]]:
+    making = Making(
+        partial(offers.ready, thread=thread),
+        prefix,
+        gate=gate_of,
+        limit=offers.limits.result_bytes,
+        mask=offers.mask,
+    )
+    makers: dict[str, tuple[Registry[Any], Callable[[Hook, Hook], Source[Any]]]] = {
+        "tools": (offers.tools.registry, making.tools),
+        "prompts": (offers.prompts.registry, making.prompts),
+        "resources": (offers.resources.direct, making.resources),
+        "templates": (offers.resources.templates, making.templates),
+    }
+    found: list[tuple[Registry[Any], Source[Any]]] = []
+    for name, (registry, make) in makers.items():
+        hook, handler = hooks.get(name), hooks.get(HANDLERS[name])
+        if hook is None:
+            continue
+        if handler is None:
+            raise TypeError(
+                f"{called} has {name}() and no {HANDLERS[name]}, so nobody answers for what it "
+                f"lists; add {HANDLERS[name]}, or mark methods instead"
+            )
+        found.append((registry, make(hook, handler)))
+    return found
+
+
+def _check_handlers(hooks: Mapping[str, Hook], additions: list[Addition], called: str) -> None:
+    """A handler that nobody can reach is a mistake."""
+    kinds: set[type] = {type(addition.item) for addition in additions}
+    for name, lists, kind in (
+        ("call_tool", ("tools",), Tool),
+        ("get_prompt", ("prompts",), Prompt),
+        ("read_resource", ("resources", "templates"), Resource),
+    ):
+        if name in hooks and kind not in kinds and not any(each in hooks for each in lists):
+            raise TypeError(
+                f"{called} has {name}, and lists nothing that it could be asked for; add "
+                f"{' or '.join(f'{each}()' for each in lists)}, or mark methods"
+            )

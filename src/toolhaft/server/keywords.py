@@ -1,0 +1,283 @@
+"""Keywords that several functions take. `Server` and `Listener` say what they mean."""
+
+import os
+import sys
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, cast
+
+from msgspec import Struct, structs
+
+from ..features.author_checks import check_described
+from ..features.functions.described_arguments import Arg
+from ..features.resources import Cache
+from ..features.tools import ErrorSetting
+from ..protocol.framing import FramingName
+from ..protocol.handshake import SessionMode
+from ..protocol.ports import Guard, Traffic
+from ..types.content import Annotations
+from ..types.wire import Icon, Json, Meta
+
+# What can be registered.
+Kind: TypeAlias = Literal["tool", "resource", "prompt"]
+
+
+class _Options(TypedDict, total=False):
+    """What all decorators take."""
+
+    name: str | None
+    title: str | None
+    description: str | None
+    icons: Sequence[Icon]
+    meta: Meta | None
+    timeout: float | None
+    limit: int | None
+    thread: bool
+    replace: bool
+    shared: bool
+
+
+class PromptOptions(_Options, total=False):
+    """The keywords of `@server.prompt`."""
+
+
+class ToolOptions(_Options, total=False):
+    """The keywords of `@server.tool`."""
+
+    read_only: bool | None
+    destructive: bool | None
+    idempotent: bool | None
+    open_world: bool | None
+    category: str | None
+    tags: Sequence[str]
+    args: Sequence[Arg] | None
+    input_schema: dict[str, Json] | None
+    output_schema: dict[str, Json] | None
+    strict: bool
+    errors: ErrorSetting | None
+    needs_session: bool
+    cache: float
+    run_on: Any
+
+
+class ResourceOptions(_Options, total=False):
+    """The keywords of `@server.resource`."""
+
+    mime_type: str | None
+    size: int | None
+    annotations: Annotations | None
+    cache: float | Cache | None
+    raw: bool
+
+
+RunnerName: TypeAlias = Literal["uvicorn", "granian"]
+_Event: TypeAlias = MutableMapping[str, Any]
+
+
+class ASGI(Protocol):
+    """An application that any ASGI server can run, and any ASGI application can mount."""
+
+    async def __call__(
+        self,
+        scope: _Event,
+        receive: Callable[[], Awaitable[_Event]],
+        send: Callable[[_Event], Awaitable[None]],
+    ) -> None: ...
+
+    def lifespan(self, host: object = None) -> AbstractAsyncContextManager[None]:
+        """For a host that passes on no lifespan events to what it mounts, as Starlette does not:
+        `Starlette(routes=…, lifespan=app.lifespan)`."""
+        ...
+
+
+class HttpOptions(TypedDict, total=False):
+    """The keywords of `server.asgi`."""
+
+    sessions: SessionMode
+    allow_hosts: Sequence[str]
+    allow_origins: Sequence[str]
+    guard: Guard | None
+    legacy_sse: bool
+
+
+class ServerInfo(TypedDict, total=False):
+    """What servers of a listener say of themselves, if they were not told; as in `Server`."""
+
+    version: str
+    title: str
+    description: str
+    website_url: str
+    icons: Sequence[Icon]
+
+
+class ListenerOptions(HttpOptions, total=False):
+    """The keywords of `server.run(http=…)`."""
+
+    tls: tuple[str, str] | tuple[str, str, str] | None
+    runner: RunnerName
+    metrics: bool
+    info: ServerInfo | None
+
+
+# Not at all; to the log; to a file; or to somebody who knows what to do with it.
+TrafficSetting: TypeAlias = "bool | str | os.PathLike[str] | Traffic"
+
+
+def traffic_of(setting: TrafficSetting) -> Traffic | None:
+    """What `log_traffic` means.
+
+    Raises:
+        TypeError: it means nothing.
+    """
+    if setting is False:
+        return None
+    if not (setting is True or isinstance(setting, str | os.PathLike)):
+        if not hasattr(setting, "message"):
+            raise TypeError(f"log_traffic takes True, a path or a TrafficLog, not {setting!r}")
+        from ..traffic import supplied  # noqa: PLC0415
+
+        return supplied(setting)
+    from ..traffic import TrafficLog  # noqa: PLC0415
+
+    return TrafficLog() if setting is True else TrafficLog(setting)
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """On what terms a service is offered over HTTP."""
+
+    sessions: SessionMode = "auto"
+    allow_hosts: Sequence[str] = ()
+    allow_origins: Sequence[str] = ()
+    guard: Guard | None = None
+    legacy_sse: bool = False
+
+    def __post_init__(self) -> None:
+        if self.sessions not in ("auto", "stateful", "stateless"):
+            raise ValueError(
+                f"sessions={self.sessions!r}: expected 'auto', 'stateful' or 'stateless'"
+            )
+        if self.guard is not None and not callable(self.guard):
+            raise TypeError(f"guard takes a function of the headers, not {self.guard!r}")
+        for name in ("allow_hosts", "allow_origins"):
+            value: Any = getattr(self, name)
+            if isinstance(value, str):
+                raise TypeError(f"{name} takes a list, as in {name}=[{value!r}]")
+            if not isinstance(value, Collection) or not all(
+                isinstance(each, str) for each in cast(Collection[object], value)
+            ):
+                raise TypeError(f"{name} takes a list of str, not {value!r}")
+        for host in self.allow_hosts:
+            if "/" in host:
+                raise ValueError(f"allow_hosts: {host!r} is no host; say it as in 'example.com'")
+        for origin in self.allow_origins:
+            if origin not in ("*", "null") and "://" not in origin:
+                raise ValueError(
+                    f"allow_origins: {origin!r} is no origin; say it as in 'https://example.com'"
+                )
+
+
+def terms_of(what: str, options: HttpOptions, otherwise: Terms) -> Terms:
+    """What an author says of a service, and otherwise these terms.
+
+    Args:
+        what: to whom it is said, as in `mount()`.
+
+    Raises:
+        TypeError, ValueError: it is none; the message names the keyword.
+    """
+    known = HttpOptions.__annotations__
+    for name in options:
+        if name not in known:
+            raise TypeError(_unknown(what, name, known))
+    return structs.replace(otherwise, **options)
+
+
+def check_info(info: Any) -> None:
+    """Can servers say this of themselves?
+
+    Raises:
+        TypeError: they cannot; the message says what is wrong.
+    """
+    if not isinstance(info, Mapping):
+        raise TypeError(f'info takes a dict, as in info={{"version": "1.0.0"}}, not {info!r}')
+    for name in cast(Mapping[str, object], info):
+        if name == "name":
+            raise TypeError("info: each server has a name of its own; leave it out here")
+        if name not in ServerInfo.__annotations__:
+            raise TypeError(_unknown("info", name, ServerInfo.__annotations__))
+    check_described("info", **cast(Mapping[str, Any], info))
+
+
+def check_keywords(what: str, unknown: Mapping[str, object], function: Any) -> None:
+    """Are all keywords known?
+
+    Args:
+        unknown: those that are left over.
+        function: the one that takes the others.
+
+    Raises:
+        TypeError: there is one left; the message says which one was meant.
+    """
+    for name in unknown:
+        raise TypeError(_unknown(what, name, function.__kwdefaults__))
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    from ..suggestions import unknown_keyword  # noqa: PLC0415
+
+    return unknown_keyword(what, name, known)
+
+
+def check_no_loop() -> None:
+    """May a loop be begun here?
+
+    Raises:
+        RuntimeError: one runs already; the message says what to do.
+    """
+    asyncio = sys.modules.get("asyncio")  # which nobody needs to have loaded so far
+    if asyncio is None:
+        return
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(
+        "run() begins an event loop, and one is running here already: call run() outside of async "
+        "functions. Inside of one, `await Listener(...).serve()` serves over HTTP, `await "
+        "server.serve(reader, writer)` over streams, and server.attach() in the background"
+    )
+
+
+def check_listening(
+    framing: FramingName,
+    http: str | int | None,
+    path: str,
+    workers: int,
+    options: Mapping[str, object],
+) -> None:
+    """Is this how a server is run?
+
+    Raises:
+        TypeError: it is not; the message says how.
+        ValueError: there is no such framing.
+    """
+    if framing not in ("auto", "lines", "content-length"):
+        raise ValueError(f"framing={framing!r}: expected 'auto', 'lines' or 'content-length'")
+    if http is not None and framing != "auto":
+        raise TypeError("framing is for stdio; over HTTP a message is a body")
+    known = {**HttpOptions.__annotations__, **ListenerOptions.__annotations__}
+    for name in options:
+        if name not in known:
+            raise TypeError(_unknown("run()", name, ("framing", "http", "path", "workers", *known)))
+    if http is None and (options or path != "/mcp" or workers != 1):
+        raise TypeError(
+            'run() without http= serves over stdio; say where, as in http="127.0.0.1:8000"'
+        )

@@ -1,0 +1,4 @@
+"""Where sessions and their messages are kept.
+
+May import `protocol`.
+"""

@@ -1,0 +1,4 @@
+"""Contracts: what a server lists, and which changes break clients.
+
+Start with `contract`.
+"""

@@ -1,0 +1,93 @@
+"""What a bridge says first, and how it is answered: one line each, see `socket_directory`."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+from typing import Any, Final
+
+import msgspec
+
+from toolhaft_bridge.socket_directory import VERSION, peer_of
+
+from .hooks import Refused
+from .passed_fds import Handed
+
+log = logging.getLogger(__name__)
+
+_LONGEST: Final = 65536
+# How long a bridge may take to read the answer.
+_PATIENCE: Final = 10.0
+
+
+class Preamble(msgspec.Struct):
+    """What a bridge says first."""
+
+    toolhaft: int
+    ask: str
+    init: str | None = None
+    stop: str | None = None
+
+
+async def first_line(
+    loop: asyncio.AbstractEventLoop, wire: socket.socket, handed: Handed
+) -> tuple[bytes | None, bytes]:
+    """The line, and what has come behind it. No line: somebody only wanted to know whether we live.
+
+    Raises:
+        Refused: it does not come, or is too long.
+    """
+    data = b""
+    while b"\n" not in data:
+        more = await handed.receive(loop, wire, _LONGEST)
+        data += more
+        if not more and not data:
+            return None, b""
+        if not more or len(data) > _LONGEST:
+            raise Refused("the first line is how a bridge says what it wants, and none came")
+    line, _, rest = data.partition(b"\n")
+    return line, rest
+
+
+def understood(line: bytes) -> Preamble:
+    """What it says.
+
+    Raises:
+        Refused: it is of somebody else, or of another version.
+    """
+    try:
+        wanted = msgspec.json.decode(line, type=Preamble)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise Refused(
+            "the first line is how a bridge says what it wants, and this is none; connect with "
+            "toolhaft attach, which does"
+        ) from None
+    if wanted.toolhaft != VERSION:
+        raise Refused(
+            f"it speaks version {VERSION} with bridges, and this one {wanted.toolhaft}; use "
+            "the same version of toolhaft on both sides"
+        )
+    return wanted
+
+
+def check_user(wire: socket.socket) -> None:
+    """Is it our own user, or the administrator, who speaks?
+
+    Raises:
+        Refused: it is somebody else.
+    """
+    user = peer_of(wire)
+    if user is not None and user not in (0, os.getuid()):
+        log.warning("uid %d was turned away: the socket is for uid %d", user, os.getuid())
+        raise Refused(f"it is for uid {os.getuid()} only, and this is uid {user}")
+
+
+async def tell_bridge(
+    loop: asyncio.AbstractEventLoop, wire: socket.socket, members: dict[str, Any]
+) -> None:
+    """Answer, if somebody still wants to know."""
+    line = msgspec.json.encode({"toolhaft": VERSION, **members}) + b"\n"
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            await loop.sock_sendall(wire, line)
