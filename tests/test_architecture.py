@@ -57,14 +57,14 @@ LONGEST_MODULE = 500
 LARGEST = {
     "words": 950,
     "schema": 3650,
-    "protocol": 2560,
-    "features": 5150,
-    "process": 1000,
+    "protocol": 2570,
+    "features": 5250,
+    "process": 1010,
     "stores": 150,
-    "calls": 1650,
+    "calls": 1680,
     "transports": 4250,
     "client": 1400,
-    "face": 3050,
+    "face": 3150,
 }
 EDGES = {"auth", "ext", "testing", "cli"}
 # Nothing imports an edge, but for commands that do on the command line what the kit does in tests.

@@ -8,18 +8,18 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable
 from concurrent.futures import CancelledError
-from math import inf, isfinite
+from math import inf
 from threading import get_ident
 from time import perf_counter
 from typing import Any, Final, Protocol
 
 from msgspec import UNSET, field
 
-from ..errors import Cancelled, Suspension, ToolError, clipped, shown
+from ..errors import Cancelled, Suspension, ToolError, shown
 from ..process.cleanup import COUNTING, Cleanup, Cleanups, cancel_once, warn
 from ..process.outcome import Ended, end_of
 from ..process.thread_pool import Job
-from ..protocol.calls import READY, Blocking, Call, Outcome, Result
+from ..protocol.calls import READY, Awaiting, Blocking, Call, Outcome, Result
 from ..protocol.elicitation.questions import Questions
 from ..protocol.peer import notice
 from ..protocol.ports import Place
@@ -27,6 +27,7 @@ from ..types.notifications import Progress
 from ..types.wire import Wire
 from .client_requests import Asking, AskingDriver
 from .progress_rate import Pace
+from .progress_values import valid_message, valid_numbers
 from .reply_channel import Line
 
 RESULT: Final = (Wire, bytes)
@@ -103,6 +104,8 @@ class Running(Call, eq=False, kw_only=True):
     key: Hashable = None
     # Only a coroutine that had to wait has one.
     task: "asyncio.Task[None] | None" = None
+    # Only a coroutine of an author has one.
+    awaiting: Awaiting | None = None
     # Only a plain function has one.
     job: Job | None = None
     # Only a call that closes what it has opened has any.
@@ -149,9 +152,9 @@ class Running(Call, eq=False, kw_only=True):
             or not _SMALLEST < done < _LARGEST
             or not (total is None or (type(total) is int and _SMALLEST < total < _LARGEST))
         ):
-            done, total = _in_numbers(done, total)
+            done, total = valid_numbers(done, total)
         if message is not None:
-            message = _text(message)
+            message = valid_message(message)
         token = self.request_meta.progress_token
         line, driver = self._open_line(), self.driver
         if token is UNSET or token is None or line is None:
@@ -364,7 +367,16 @@ class Running(Call, eq=False, kw_only=True):
             return value
         if isinstance(outcome, RESULT):
             return outcome
+        if isinstance(outcome, Awaiting):
+            return await self._finished(outcome)
         return await outcome
+
+    async def _finished(self, awaiting: Awaiting) -> Result:
+        finisher, subject = awaiting.finisher, awaiting.subject
+        try:
+            return finisher.finish(self, subject, await awaiting.coroutine)
+        except BaseException as error:
+            return finisher.explain(self, subject, error)
 
     async def apart(self, work: Callable[[], Any]) -> Any:
         """The value of work of ours that may take long, computed on a worker thread."""
@@ -455,31 +467,3 @@ async def _own_time(
             either: list[asyncio.Future[Any]] = [task, asks.pause]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         left = start + seconds + (0 if asks is None else asks.waited) - loop.time()
-
-
-def _text(message: str) -> str:
-    """A message as it can be encoded, whatever is in it."""
-    if not isinstance(message, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"the message of progress must be a text, not {message!r}")
-    return message if message.isascii() else message.encode("utf-8", "replace").decode()
-
-
-def _in_numbers(done: float, total: float | None) -> tuple[float, float | None]:
-    """As JSON has them: what else can be a number would be sent as a text, or as true."""
-    try:
-        is_finite = isfinite(done) and (total is None or isfinite(total))
-    except OverflowError:  # of an integer that no client can read as a number
-        is_finite = False
-    except TypeError:
-        raise TypeError(f"progress must be a number, not {_said(done, total)}") from None
-    if not is_finite:
-        raise ValueError(f"progress must be finite, not {_said(done, total)}")
-    return _in_number(done), None if total is None else _in_number(total)
-
-
-def _said(done: float, total: float | None) -> str:
-    return clipped(repr(done) if total is None else f"{done!r} of {total!r}")
-
-
-def _in_number(value: float) -> float:
-    return value if type(value) is int or type(value) is float else float(value)

@@ -20,7 +20,8 @@ from ..protocol.handshake import NEW
 from ..protocol.peer import Peer, notice
 from ..protocol.subscriptions import Change
 from .call import Running
-from .driver import Driver, Mask
+from .driver import Driver
+from .error_masking import Mask
 from .output import Outlet
 from .reply_channel import Line
 

@@ -23,7 +23,6 @@ from ..errors import (
     InvalidRequest,
     McpError,
     Suspension,
-    ToolError,
     clipped,
 )
 from ..process import private_fds
@@ -32,17 +31,15 @@ from ..process.eager_tasks import Pump
 from ..process.next_iteration import Soon
 from ..process.outcome import Ended, end_of, guarded
 from ..process.thread_pool import Lane
-from ..protocol.calls import Answer, Blocking, Call, Counter, Era, Fate, Handler, Result
-from ..protocol.error_codes import sendable
+from ..protocol.calls import Answer, Awaiting, Blocking, Call, Counter, Era, Fate, Handler, Result
 from ..protocol.peer import completed, failed
 from ..protocol.ports import Store
 from .call import RESULT, Running, told
 from .client_requests import Post
+from .error_masking import Mask, masked
 from .reply_channel import Line
 
 log = logging.getLogger(__name__)
-
-Mask = Callable[[str, BaseException], str]
 
 _COROUTINE: Any = CoroutineType
 ENDS = "the server ends; try again in a moment"
@@ -97,8 +94,8 @@ class Driver:
         self.unheld = 0
         self._pump: Pump[Running] = Pump(
             self.loop,
-            ended=self._complete,
-            failed=self._fail,
+            ended=self._returned,
+            failed=self._raised,
             waits=self._waits,
             begins=self._begins,
         )
@@ -132,9 +129,16 @@ class Driver:
             return
         # What nearly all calls come to goes first.
         kind = type(outcome)
-        if kind is _COROUTINE and get_ident() == self.thread and len(calls) <= self._most_calls:
+        if (
+            (kind is Awaiting or kind is _COROUTINE)
+            and get_ident() == self.thread
+            and len(calls) <= self._most_calls
+        ):
             self.current = running
             self.unheld = 0
+            if kind is Awaiting:
+                running.awaiting = outcome  # type: ignore[assignment]
+                outcome = outcome.coroutine  # type: ignore[union-attr]
             self._pump.start(running, outcome)  # type: ignore[arg-type]
             return
         if isinstance(outcome, RESULT):
@@ -142,7 +146,9 @@ class Driver:
         elif isinstance(outcome, Blocking) and running.place is None:
             self._start_blocking(running, outcome)
         else:
-            if kind is not _COROUTINE:  # plain work elsewhere, or what can be awaited like one
+            if isinstance(outcome, Awaiting):
+                running.awaiting, outcome = outcome, outcome.coroutine
+            elif kind is not _COROUTINE:  # plain work elsewhere, or what can be awaited like one
                 outcome = running.settle(outcome)
             self._start_waiting(running, outcome)  # type: ignore[arg-type]
 
@@ -271,6 +277,33 @@ class Driver:
         task.add_done_callback(self._beside.pop)
         return task
 
+    def _returned(self, running: Running, value: Any) -> None:
+        """The coroutine of a call has returned."""
+        awaiting = running.awaiting
+        if awaiting is not None:
+            try:
+                value = awaiting.finisher.finish(running, awaiting.subject, value)
+            except BaseException as error:
+                self._raised(running, error)
+                return
+        self._complete(running, value)
+
+    def _raised(self, running: Running, error: BaseException) -> None:
+        """The coroutine of a call has raised, or its value is no result."""
+        awaiting = running.awaiting
+        not_begun = (
+            self._ends and running.task is None and isinstance(error, asyncio.CancelledError)
+        )
+        if awaiting is None or not_begun:
+            self._fail(running, error)
+            return
+        try:
+            result = awaiting.finisher.explain(running, awaiting.subject, error)
+        except BaseException as kept:
+            self._fail(running, kept)
+        else:
+            self._complete(running, result)
+
     def _complete(self, running: Running, result: Result) -> None:
         try:
             frame = completed(running, result)
@@ -293,24 +326,12 @@ class Driver:
             return
         if self._ends and isinstance(error, asyncio.CancelledError):  # it came too late to begin
             error = InternalError(ENDS)
-        masked = self.masked(running, error)
-        self._end(running, failed(running, masked), masked, "error")
+        sent = masked(running, error, self._mask)
+        self._end(running, failed(running, sent), sent, "error")
 
     def masked(self, call: Call, error: BaseException) -> McpError:
-        """What the client may know of an error."""
-        if isinstance(error, ToolError):  # of a resource or a prompt: words for the client
-            return InternalError(error.message)
-        if not isinstance(error, McpError):
-            return InternalError(self._mask(told(call), error))
-        revision = call.caller.revision
-        sent = sendable(error, revision)
-        if sent.code != error.code:
-            log.warning(
-                "%s: a server may not send the code %r to a client of %s, which gets %d instead; "
-                "use a code outside of -32768 to -32000",
-                told(call), error.code, revision.date, sent.code,
-            )  # fmt: skip
-        return sent
+        """The error that is sent to the client of a call."""
+        return masked(call, error, self._mask)
 
     def _end(
         self,

@@ -3,7 +3,8 @@
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from inspect import Parameter
+from inspect import Parameter, iscoroutinefunction
+from types import FunctionType, MethodType
 from typing import Any, Literal, NoReturn, Protocol, TypeAlias
 
 import msgspec
@@ -11,7 +12,7 @@ from msgspec import UNSET, Struct
 
 from ..errors import InvalidParams, McpError, ToolError, shown
 from ..lazy_regex import pattern
-from ..protocol.calls import Blocking, Exchange, Outcome, Result, Subject
+from ..protocol.calls import Awaiting, Blocking, Exchange, Outcome, Result, Subject
 from ..protocol.handshake import has_data
 from ..protocol.revisions import Revision
 from ..schema.from_types import Schema
@@ -72,9 +73,9 @@ class Tool:
     """A function that a model may call."""
 
     __slots__ = (
-        "cache", "callee", "contextual", "custom", "description", "is_async", "is_simple",
-        "is_special", "mask", "mirrors", "needs_session", "output", "promised", "recipe", "route",
-        "signature", "subject",
+        "cache", "callee", "contextual", "custom", "description", "is_async", "is_coroutine",
+        "is_simple", "is_special", "mask", "mirrors", "needs_session", "output", "promised",
+        "recipe", "route", "signature", "subject",
     )  # fmt: skip
 
     def __init__(
@@ -128,6 +129,12 @@ class Tool:
         # For the way that most calls take, which is short.
         self.is_simple = self.callee.is_simple and custom is None
         self.is_async = signature.manner == "async"
+        # Calling it runs nothing yet, so it need not be called inside of the call's own task.
+        self.is_coroutine = (
+            self.is_async
+            and isinstance(signature.function, FunctionType | MethodType)
+            and iscoroutinefunction(signature.function)
+        )
         self.contextual = bool(signature.contexts or signature.headers)
         output = None
         if details.output_schema is not None:
@@ -270,6 +277,12 @@ class Tools:
             return self._elaborate(exchange, tool, arguments)
         if tool.contextual:
             tool.callee.fill(exchange, arguments)
+        if tool.is_coroutine:
+            return Awaiting(tool.signature.function(**arguments), self, tool)
+        return self._started(exchange, tool, arguments)
+
+    def _started(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Outcome:
+        """The outcome of a function that is no plain `async def`."""
         if tool.is_async:
             return self._await(exchange, tool, arguments)
         return Blocking(partial(self._run, exchange, tool, arguments), tool.callee.inline)
@@ -290,7 +303,7 @@ class Tools:
         if isinstance(error, BadArguments):
             return _failed("\n".join([f"invalid arguments for {tool.name}:", *error.problems]))
         # Of the author's: a default, or a class that checks itself.
-        return self._explain(exchange, tool, error)
+        return self.explain(exchange, tool, error)
 
     def _elsewhere(self, exchange: Exchange) -> Outcome:
         """A tool that is not registered may be one that a source has."""
@@ -312,7 +325,7 @@ class Tools:
 
     def _elaborate(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Outcome:
         finish = partial(tool.output.render, revision=exchange.caller.revision)
-        failed = partial(self._explain, exchange, tool)
+        failed = partial(self.explain, exchange, tool)
         if tool.custom is None:
             return tool.callee.outcome(exchange, arguments, finish, failed)
         given = tool.signature.read(exchange.params.arguments)
@@ -320,24 +333,28 @@ class Tools:
         promised = partial(tool.promised.render, revision=exchange.caller.revision)
         return tool.custom.outcome(exchange, (given,), own, promised, failed)
 
-    # These two are `Callee.outcome`, written out: tools are called a hundred times as often as
-    # anything else, and this way costs no closure.
+    # These are `Callee.outcome`, written out: tools are called a hundred times as often as anything
+    # else, and this way costs no closure.
+
+    def finish(self, exchange: Exchange, tool: Tool, value: Any) -> Result:
+        """What a call is answered with whose function returned a value."""
+        return tool.output.render(value, exchange.caller.revision)
 
     async def _await(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Result:
         try:
             value = await tool.signature.function(**arguments)
             return tool.output.render(value, exchange.caller.revision)
         except BaseException as error:
-            return self._explain(exchange, tool, error)
+            return self.explain(exchange, tool, error)
 
     def _run(self, exchange: Exchange, tool: Tool, arguments: dict[str, Any]) -> Result:
         try:
             value = tool.signature.function(**arguments)
             return tool.output.render(value, exchange.caller.revision)
         except BaseException as error:
-            return self._explain(exchange, tool, error)
+            return self.explain(exchange, tool, error)
 
-    def _explain(self, exchange: Exchange, tool: Tool, error: BaseException) -> Result:
+    def explain(self, exchange: Exchange, tool: Tool, error: BaseException) -> Result:
         """What a call that raised is answered with. A `CancelledError` is nothing special: either
         the client cancelled the call, or the tool awaited what somebody else cancelled."""
         if isinstance(error, ToolError):

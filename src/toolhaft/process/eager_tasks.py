@@ -122,15 +122,21 @@ class Pump(Generic[K]):
             return
         # Who comes meanwhile, out of this very coroutine, has to wait: its task is taken.
         self._parked = None
+        context = copy_context()
         try:
-            waiting = self._begin(key, coroutine, copy_context())
-            if waiting is None:
+            # As `_begin` does, without its frame: this is the way of nearly all calls.
+            waiting = context.run(self._send, (key, coroutine))
+            if waiting is _IDLE:
                 self._parked = task
             else:
-                self._adopted = waiting
+                self._adopted = self._suspended(context, waiting)
                 self._waits(key, task)
                 self._wake_up()
+        except StopIteration:  # of the runner, since the coroutine has failed
+            self._renew()
+            self._parked = task
         except BaseException:
+            self._renew()
             self._parked = task
             raise
         finally:
@@ -146,8 +152,10 @@ class Pump(Generic[K]):
         except BaseException:  # of whoever was told of its end
             self._renew()
             raise
-        if waiting is _IDLE:
-            return None
+        return None if waiting is _IDLE else self._suspended(context, waiting)
+
+    def _suspended(self, context: Context, waiting: Any) -> _Waiting:
+        """A coroutine that waits keeps its runner; the next one gets another."""
         runner = self._runner
         self._renew()
         return _Waiting(runner, context, waiting)

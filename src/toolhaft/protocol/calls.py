@@ -167,6 +167,28 @@ class Blocking(Struct, gc=False):
     always: bool = False
 
 
+class Finisher(Protocol):
+    """Turns what a function of an author gave into a result."""
+
+    def finish(self, exchange: "Exchange", subject: Any, value: Any, /) -> Result:
+        """The result for a returned value."""
+        ...
+
+    def explain(self, exchange: "Exchange", subject: Any, error: BaseException, /) -> Result:
+        """The result for a raised error, or that error raised again."""
+        ...
+
+
+class Awaiting(Struct):
+    """A coroutine of an author that the driver runs as it is, not inside of one of ours.
+
+    Its value, or its error, becomes a result by `finisher`."""
+
+    coroutine: Coroutine[Any, Any, Any]
+    finisher: Finisher
+    subject: Any
+
+
 class Ready:
     """Nothing to wait for, which whoever knows it need not even await."""
 
@@ -179,7 +201,7 @@ class Ready:
 READY: Final = Ready()
 
 
-Outcome: TypeAlias = Result | Coroutine[Any, Any, Result] | Blocking
+Outcome: TypeAlias = Result | Coroutine[Any, Any, Result] | Blocking | Awaiting
 
 
 class Cleanup(Protocol):

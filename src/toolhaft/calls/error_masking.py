@@ -1,0 +1,30 @@
+"""Errors as a client may see them."""
+
+import logging
+from collections.abc import Callable
+
+from ..errors import InternalError, McpError, ToolError
+from ..protocol.calls import Call
+from ..protocol.error_codes import sendable
+from .call import told
+
+log = logging.getLogger(__name__)
+
+Mask = Callable[[str, BaseException], str]
+
+
+def masked(call: Call, error: BaseException, mask: Mask) -> McpError:
+    """The error that is sent to the client of a call; `mask` words what is not meant for it."""
+    if isinstance(error, ToolError):  # of a resource or a prompt: words for the client
+        return InternalError(error.message)
+    if not isinstance(error, McpError):
+        return InternalError(mask(told(call), error))
+    revision = call.caller.revision
+    sent = sendable(error, revision)
+    if sent.code != error.code:
+        log.warning(
+            "%s: a server may not send the code %r to a client of %s, which gets %d instead; "
+            "use a code outside of -32768 to -32000",
+            told(call), error.code, revision.date, sent.code,
+        )  # fmt: skip
+    return sent
