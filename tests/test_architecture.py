@@ -106,6 +106,7 @@ IMPORTED_LATER = {
     ("features/lazy_validation.py", "load_of", "..schema.cost.argument_load"),
     ("features/lazy_validation.py", "longest_match", "..schema.cost.regex_backtracking"),
     ("features/lazy_validation.py", "refusing_unknown", "..schema.unknown_members"),
+    ("features/lazy_validation.py", "refusing_unknown_inside", "..schema.unknown_members"),
     ("features/providers/object_provider.py", "_leave_out", "logging"),
     ("features/providers/prefix.py", "twin", "copy"),
     ("features/tools.py", "_check_mirrors", ".functions.header_check"),

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Protocol
 
-from msgspec import Raw
-
-from ..schema.codecs import write_mended
+from ..schema.codecs import Decode, write_mended
 from ..schema.from_types import Schema
 
 
@@ -80,12 +78,19 @@ class UnknownMembers:
 
 
 def refusing_unknown(
-    decode: Callable[[Raw], Any], parameters: Iterable[tuple[str, Any, bool]], *, strict: bool
-) -> Callable[[Raw], Any]:
+    decode: Decode, parameters: Iterable[tuple[str, Any, bool]], *, strict: bool
+) -> Decode:
     """A decoder of arguments that also refuses unknown members in them (`unknown_members.py`)."""
     from ..schema.unknown_members import refusing_unknown  # noqa: PLC0415
 
     return refusing_unknown(decode, parameters, strict=strict)
+
+
+def refusing_unknown_inside(decode: Decode, annotation: Any, *, strict: bool) -> Decode:
+    """The same for the decoder of one argument."""
+    from ..schema.unknown_members import refusing_unknown_inside  # noqa: PLC0415
+
+    return refusing_unknown_inside(decode, annotation, strict=strict)
 
 
 class Load(Protocol):

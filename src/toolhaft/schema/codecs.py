@@ -75,30 +75,29 @@ def _made(name: str, read: Callable[[Any], Any]) -> type[Made]:
     return cast("type[Made]", _Anything(name, (Made,), {"read": staticmethod(read)}))
 
 
-def text_reader_of(native: Any) -> "Callable[[msgspec.Raw], Any] | None":
+# Makes a value out of its text, and raises what decoders of msgspec raise.
+Decode: TypeAlias = Callable[[msgspec.Raw | bytes], Any]
+
+
+def text_reader_of(native: Any) -> Decode | None:
     """What reads a type from the text of a value, if that is quicker: models."""
     if not (isinstance(native, type) and issubclass(native, Made)):
         return None
     return native.read.of_text if isinstance(native.read, pydantic_models.Reader) else None
 
 
-def reading_models(
-    decode: Callable[[msgspec.Raw], Any], natives: Mapping[str, Any]
-) -> Callable[[msgspec.Raw], Any]:
+def reading_models(decode: Decode, natives: Mapping[str, Any]) -> Decode:
     """A decoder of structs that also reads their fields of these types which it has left raw, since
     they are models: to decode those only to encode them for pydantic takes as long again."""
     readers = [(name, text_reader_of(native)) for name, native in natives.items()]
     found = [(name, read) for name, read in readers if read is not None]
 
-    def decode_models(raw: msgspec.Raw) -> Any:
+    def decode_models(raw: msgspec.Raw | bytes) -> Any:
         made = decode(raw)
         for name, read in found:
             given = getattr(made, name)
             if type(given) is msgspec.Raw:  # and not a default
-                try:
-                    setattr(made, name, read(given))
-                except (TypeError, ValueError) as error:  # as for a hook of the decoder's
-                    raise msgspec.ValidationError(str(error)) from error
+                setattr(made, name, read(given))
         return made
 
     return decode_models if found else decode

@@ -59,21 +59,24 @@ class Reader:
             raise Refusal([("", str(error))]) from None
         return self._validated(text)
 
-    def of_text(self, raw: msgspec.Raw) -> Any:
+    def of_text(self, raw: msgspec.Raw | bytes) -> Any:
         """Read a value from its text, which is JSON.
 
         Raises:
-            Refusal: it does not fit.
-            DecodeError: it has a number that no float can hold.
+            ValidationError: of msgspec, as for a hook of its decoders; it does not fit, or has a
+                number that no float can hold.
         """
-        if self._bounds().are_kept(len(raw)):
-            return self._validated(bytes(raw))
-        return self(msgspec.json.decode(raw))
+        try:
+            if self._bounds().are_kept(len(raw)):
+                return self._validated(bytes(raw))
+            return self(msgspec.json.decode(raw))
+        except (TypeError, ValueError) as error:
+            raise msgspec.ValidationError(str(error)) from error
 
     def _validated(self, text: bytes) -> Any:
         try:
             # As text, for only there a date is a string even for those who are strict.
-            return self._adapter.validate_json(text, strict=self._strict)
+            return self._adapter.validator.validate_json(text, strict=self._strict)
         except import_module("pydantic").ValidationError as error:
             raise Refusal(_problems(error)) from None
 

@@ -31,11 +31,11 @@ import msgspec
 from msgspec import Raw
 
 from .annotated import read_notes
+from .codecs import Decode
 from .fields import Field, behind, fields_of, is_array, is_kind
 from .pydantic_models import is_model
 
 Count: TypeAlias = Callable[[Any], int]
-Decode: TypeAlias = Callable[[Raw], Any]
 
 # For types that are known at run time only.
 _ListOf: Any = list
@@ -92,11 +92,23 @@ def refusing_unknown(
         return decode
     # All other arguments are unknown to it, and skipped.
     find = _decoder(msgspec.defstruct("Arguments", closed, gc=False), strict).decode
-    fixed, inside = _sum_of(
-        [(attrgetter(name), twin.least) for name, twin, required in found if required]
-    )
+    least = _sum_of([(attrgetter(name), twin.least) for name, twin, required in found if required])
+    return _closed(decode, find, least)
 
-    def decode_closed(raw: Raw) -> Any:
+
+def refusing_unknown_inside(decode: Decode, annotation: Any, *, strict: bool) -> Decode:
+    """A decoder of values of one type that also refuses unknown members of objects in them."""
+    twin = _Twins().of(annotation)
+    if not twin.has_class:
+        return decode
+    return _closed(decode, _decoder(twin.type, strict).decode, twin.least)
+
+
+def _closed(decode: Decode, find: Decode, known: _Least) -> Decode:
+    """A decoder that also looks for unknown members, unless there is no place for one."""
+    fixed, inside = known
+
+    def decode_closed(raw: Raw | bytes) -> Any:
         made = decode(raw)
         try:
             least = fixed if inside is None else fixed + inside(made)

@@ -1,8 +1,7 @@
 """A function as the protocol sees it: its parameters, their decoder, their schema.
 
-A function becomes a struct with one field per parameter, and the struct a decoder that reads the
-raw arguments of a call in one pass. Only what does not pass is looked at a second time, slowly, to
-say everything that is wrong with it.
+The raw arguments of a call are read in one pass (`features/decoding.py`). Only what does not pass
+is looked at a second time, slowly, to say everything that is wrong with it.
 """
 
 import re
@@ -11,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import asdict
 
 from ...encoding.envelope import is_null
@@ -19,17 +18,15 @@ from ...encoding.json_bounds import TooMuch
 from ...encoding.json_members import is_each_once, repeated
 from ...errors import InvalidParams, ParseError, clipped, shown
 from ...schema.codecs import (
+    Decode,
     Kind,
     Objection,
     convert,
-    decoder_of,
     finished,
     in_words,
     is_plain,
     kind_of,
     objection,
-    reading_models,
-    text_reader_of,
     worded,
     write_hook,
 )
@@ -41,10 +38,10 @@ from ..lazy_validation import (
     UnknownMembers,
     longest_match,
     problems,
-    refusing_unknown,
     unpacked,
 )
 from .call_style import manner_of, value_of, without_questions
+from .decoding import Only, decoder_of_all
 from .large_arguments import Admission
 from .mirrored_headers import is_marked
 from .parameters import Parameter, parameters_of
@@ -59,7 +56,6 @@ _FEW = 3
 _LARGE = 16_384
 # So many are told of, at most.
 _MOST_UNKNOWN = 20
-_FLAT = (str, int, float, bool, type(None))
 _decode_anything = msgspec.json.Decoder().decode
 
 
@@ -88,6 +84,7 @@ class Signature:
         "_kinds",
         "_lacking",
         "_large",
+        "_only",
         "_required",
         "_rest",
         "_schema",
@@ -171,7 +168,12 @@ class Signature:
         self._checked = any(kind.checked for kind in self._kinds.values())
         self._lacking = [name for name, kind in self._kinds.items() if kind.lacks_defaults]
         self._unfinished = self._checked or bool(self._lacking) or explicit is not None
-        self._decode: Callable[[Raw], Any] = self._decode_first
+        self._decode: Decode = self._decode_first
+        # Reads the only argument, where there is one.
+        self._only: Only | None = None
+        if len(self.parameters) == 1 and not (self._unfinished or self._rest):
+            (only,) = self.parameters
+            self._only = Only(only, self._kinds[only.name], strict=strict)
         types = {each.name: each.type for each in self.parameters}
         self._unknown_members = UnknownMembers(types, strict=strict)
         # Made when somebody wants to see them.
@@ -224,6 +226,12 @@ class Signature:
         elif len(raw) > self._large and self._is_heavy:
             raise LargeArguments
         text = bytes(raw)
+        only, unfinished = self._only, self._unfinished
+        if only is not None and (inside := only.text_in(text)) is not None:
+            try:
+                return {only.name: only.decode(inside)}
+            except (msgspec.MsgspecError, UnicodeError, RecursionError):
+                unfinished = True  # what it is about is found out below
         # Each member has a colon. As many colons as there are arguments that must be given: either
         # each of these stands there once, or one is missing, which the decoder finds.
         if len(text) > _SHORT:
@@ -231,7 +239,7 @@ class Signature:
                 _check_names(raw)
         elif text.count(b":") != self._required:
             _check_names(raw)
-        if not self._unfinished:
+        if not unfinished:
             decode = self._decode
             try:
                 return asdict(decode(raw))
@@ -363,31 +371,10 @@ class Signature:
                 "function needs; require it there, or give the parameter a default"
             )
 
-    def _decode_first(self, raw: Raw) -> Any:
+    def _decode_first(self, raw: Raw | bytes) -> Any:
         """The decoder is made with the first call: a server may have thousands of tools."""
-        decoder = decoder_of(self._struct(), strict=self._strict)
-        natives = {name: kind.native for name, kind in self._kinds.items()}
-        decode = reading_models(decoder.decode, natives)
-        if not all(is_plain(each.type) for each in self.parameters):
-            given = [(each.name, each.type, each.required) for each in self.parameters]
-            decode = refusing_unknown(decode, given, strict=self._strict)
-        self._decode = decode
-        return decode(raw)
-
-    def _struct(self) -> type[Struct]:
-        fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
-        for parameter in self.parameters:
-            kind = self._kinds[parameter.name].native
-            if text_reader_of(kind) is not None:
-                kind = Raw
-            fields.append(
-                (parameter.name, kind)
-                if parameter.required
-                else (parameter.name, kind, _default(parameter))
-            )
-        return msgspec.defstruct(
-            "Arguments", fields, kw_only=True, forbid_unknown_fields=True, gc=False
-        )
+        self._decode = decoder_of_all(self.parameters, self._kinds, strict=self._strict)
+        return self._decode(raw)
 
     def _check(self, given: Any) -> None:
         lenient = not (self._strict or self._unread)
@@ -471,14 +458,6 @@ class Signature:
 def made(parameter: Parameter) -> Any:
     """What a parameter is when nobody gives it."""
     return parameter.default if parameter.default_factory is None else parameter.default_factory()
-
-
-def _default(parameter: Parameter) -> Any:
-    """The same, as msgspec takes it."""
-    factory, default = parameter.default_factory, parameter.default
-    if factory is None and isinstance(default, _FLAT):
-        return default
-    return msgspec.field(default_factory=factory if factory is not None else lambda: default)
 
 
 def _check_names(raw: Raw) -> None:
