@@ -189,3 +189,12 @@ def test_the_first_listener_that_says_something_of_a_server_counts() -> None:
 def test_info_that_is_none_is_refused(info: Any, words: str) -> None:
     with pytest.raises(TypeError, match=words):
         Listener(0, info=info)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sessions", "allow_hosts", "allow_origins", "guard", "legacy_sse", "tls", "runner", "metrics"],
+)
+def test_a_setting_of_a_listener_that_would_change_nothing_is_refused(name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"{name} of a Listener is settled .*Listener\(…"):
+        setattr(Listener(0), name, None)

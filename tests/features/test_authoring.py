@@ -376,3 +376,32 @@ def test_an_error_of_a_resource_tells_the_order_of_its_arguments() -> None:
 def test_the_handle_of_a_resource_that_is_not_there_is_looked_for_as_a_resource() -> None:
     with pytest.raises(KeyError, match="there is no resource named 'a://b'"):
         make().remove_resource("a://b")
+
+
+FIXED = (
+    *("name", "version", "providers", "middleware", "lifespan", "store", "bus", "secret"),
+    *("page_size", "limits", "errors", "log_traffic", "info"),
+)
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_a_setting_that_cannot_change_any_more_is_refused_with_what_to_do(name: str) -> None:
+    server = make()
+
+    with pytest.raises(AttributeError, match=rf"{name} of a Server is settled .*Server\(…"):
+        setattr(server, name, None)
+
+
+def test_what_a_server_may_say_anew_and_what_an_author_keeps_on_it_can_be_set() -> None:
+    server: Any = make()
+
+    server.title, server.of_the_author = "Made", 7
+
+    assert (server.title, server.of_the_author) == ("Made", 7)
+
+
+def test_the_name_of_a_handle_cannot_be_set() -> None:
+    handle: Any = make().add_tool(greet)
+
+    with pytest.raises(AttributeError):
+        handle.name = "other"

@@ -11,8 +11,10 @@ from ..protocol.ports import Guard
 from ..server.keywords import (
     ASGI,
     HttpOptions,
+    ListenerOptions,
     RunnerName,
     ServerInfo,
+    Settled,
     Terms,
     check_info,
     check_no_loop,
@@ -23,7 +25,7 @@ from ..server.server import Server
 from .addresses import address
 
 
-class Listener:
+class Listener(Settled):
     """Services over HTTP. What is said here holds for all of them, unless `mount` says otherwise.
 
     Args:
@@ -45,6 +47,8 @@ class Listener:
         info: what servers say of themselves that were not told: `version`, `title`, `description`,
             `website_url` and `icons`, as in `Server`. A server that is mounted keeps it.
     """
+
+    _settings = frozenset(("bind", "services", *ListenerOptions.__annotations__))
 
     def __init__(
         self,
@@ -82,6 +86,7 @@ class Listener:
         )
         for path, service in (services or {}).items():
             self.mount(path, service)
+        self._is_settled = True
 
     def mount(self, path: str, service: Server, **options: Unpack[HttpOptions]) -> None:
         """Serve something at a path, from now on. Keywords are as in `Listener`.

@@ -28,12 +28,17 @@ class Handle:
 
     In a `with` block, it is removed at the end."""
 
-    __slots__ = ("_registry", "_tenure", "name")
+    __slots__ = ("_name", "_registry", "_tenure")
 
     def __init__(self, registry: Registry[Any], name: str, tenure: int | None = None) -> None:
         self._registry = registry
         self._tenure = registry.tenure(name) if tenure is None else tenure
-        self.name = name
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """What clients know it by; of a resource, its URI."""
+        return self._name
 
     @property
     def title(self) -> str | None:

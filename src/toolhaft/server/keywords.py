@@ -12,7 +12,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict, cast
+from typing import Any, Literal, Never, Protocol, TypeAlias, TypedDict, cast
 
 from msgspec import Struct, structs
 
@@ -125,6 +125,24 @@ class ListenerOptions(HttpOptions, total=False):
     runner: RunnerName
     metrics: bool
     info: ServerInfo | None
+
+
+class Settled:
+    """What takes its settings when it is made. To set one later would change nothing, and is an
+    error: a guard that is only set protects nothing."""
+
+    _settings: frozenset[str] = frozenset()
+    _is_settled = False
+
+    # `Never`, or type checkers would take this for leave to set whatever there is.
+    def __setattr__(self, name: str, value: Never, /) -> None:
+        if self._is_settled and name in self._settings:
+            kind = type(self).__name__
+            raise AttributeError(
+                f"{name} of a {kind} is settled when it is made; say it there, {kind}(…), and make "
+                "another one to change it"
+            )
+        super().__setattr__(name, value)
 
 
 # Not at all; to the log; to a file; or to somebody who knows what to do with it.

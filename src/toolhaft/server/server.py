@@ -40,6 +40,7 @@ from .keywords import (
     HttpOptions,
     ListenerOptions,
     ServerInfo,
+    Settled,
     Terms,
     TrafficSetting,
     check_keywords,
@@ -57,7 +58,7 @@ M = TypeVar("M", bytes, str, dict[str, Any])
 LifespanFunction = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
 
-class Server(Registering):
+class Server(Registering, Settled):
     """A set of tools, resources and prompts that any MCP client can use.
 
     Args:
@@ -87,6 +88,13 @@ class Server(Registering):
         TypeError: a setting is of the wrong type.
         ValueError: a setting makes no sense; the message says what would.
     """
+
+    _settings = frozenset(
+        (
+            *("name", "version", "providers", "middleware", "lifespan", "store", "bus", "secret"),
+            *("page_size", "limits", "errors", "log_traffic", "info"),
+        )
+    )
 
     def __init__(
         self,
@@ -161,6 +169,7 @@ class Server(Registering):
         self.dispatch = Dispatch(handlers, middleware, own)
         for provider in providers:
             self.include(provider)
+        self._is_settled = True
 
     # What it says of itself, which may change while it is served. From any thread.
 
