@@ -52,7 +52,7 @@ async def test_a_total_that_is_reached_leaves_nothing() -> None:
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (Completion(["a", "b"], total=1), "returned 2 values with total=1; total is the number of"),
+        (Completion(iter("ab"), total=1), "returned 2 values with total=1; total counts all"),
         ("ab", "must return a list of str or a Completion, not str"),
         (None, "must return a list of str or a Completion, not NoneType"),
     ],
@@ -86,6 +86,9 @@ def test_at_most_100_values_are_sent_and_the_rest_is_never_hidden(
         ({"values": [], "total": True}, "total must be an int, not True"),
         ({"values": [], "total": -1}, "total must be at least 0, not -1"),
         ({"values": [], "has_more": 1}, "has_more must be True or False, not 1"),
+        ({"values": ["a", "b"], "total": 1}, "2 values contradict total=1"),
+        ({"values": ["a"], "total": 1, "has_more": True}, "1 values contradict total=1"),
+        ({"values": ["a"], "total": 2, "has_more": False}, "1 values contradict total=2"),
     ],
 )
 def test_what_is_no_completion_is_refused(given: dict[str, Any], words: str) -> None:

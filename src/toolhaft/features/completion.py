@@ -100,10 +100,7 @@ def _result(what: str, value: Any) -> CompleteResult:
     found = [str(each) for each in told.values]
     total = told.total if told is value else len(found)
     if total is not None and total < len(found):
-        raise ValueError(
-            f"{what} returned {len(found)} values with total={total}; total is the number of all "
-            "suggestions, and may be left out"
-        )
+        raise ValueError(f"{what} returned {len(found)} values with {total=}; total counts all")
     has_more = told.has_more
     if len(found) > _MOST or (has_more is None and total is not None and total > len(found)):
         has_more = True

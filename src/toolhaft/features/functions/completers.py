@@ -1,7 +1,7 @@
 """`Complete`: marks a parameter whose values can be suggested, and says how."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sized
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -37,6 +37,10 @@ class Completion(Struct, frozen=True):
             raise ValueError(f"Completion: total must be at least 0, not {total}")
         if not (self.has_more is None or isinstance(self.has_more, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"Completion: has_more must be True or False, not {self.has_more!r}")
+        # How many an iterator has is seen when it is asked.
+        count: Any = len(self.values) if isinstance(self.values, Sized) else None
+        if None not in (total, count) and (total < count or self.has_more is (total == count)):
+            raise ValueError(f"Completion: {count} values contradict {total=} or has_more")
 
 
 Suggestions: TypeAlias = Iterable[str] | Completion
