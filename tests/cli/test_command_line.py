@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from tests.cli.commands import toolhaft, write_server
 
+from toolhaft import __version__
+
 REVISIONS = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
 COMMANDS = ["run", "list", "call", "read", "prompt", "check", "contract"]
 COMMANDS += ["install", "uninstall", "clients", "attach", "ps", "metrics"]
@@ -914,3 +916,22 @@ def test_instructions_are_listed_first(tmp_path: Path) -> None:
     assert "  do()\n      title: Do it\n      hints: read-only" in text.stdout
     assert one.stdout.startswith("tools:\n")
     assert json.loads(data.stdout)["instructions"] == "Ask first.\nThen act."
+
+
+# Which release it is
+
+
+@pytest.mark.parametrize("revision", ["2026-07-28", "2025-11-25"])
+def test_a_server_is_told_the_release_of_the_command(tmp_path: Path, revision: str) -> None:
+    write_server(
+        tmp_path,
+        """
+        @server.tool
+        def release(ctx: Context) -> str:
+            return f"{ctx.client.name} {ctx.client.version}"
+        """,
+    )
+
+    done = toolhaft("call", "author.py", "release", "--revision", revision, cwd=tmp_path)
+
+    assert (done.stderr, done.stdout) == ("", f"toolhaft {__version__}\n")

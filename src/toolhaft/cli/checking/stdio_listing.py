@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
+from ...about import __version__
 from ...client.failures import BadAnswer
 from ...client.json_shapes import as_object
 from ...client.request_meta import envelope, opening
@@ -22,7 +23,7 @@ from ...types.tools import Tool
 
 Json: TypeAlias = dict[str, Any]
 
-_CLIENT = {"name": "toolhaft check", "version": "1"}
+_CLIENT = {"name": "toolhaft check", "version": __version__}
 _A_LINE = 64 * 1024 * 1024
 _GRACE = 5.0
 _A_MOMENT = 0.01

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
+from ...about import __version__
 from ...client.channel import Hear
 from ...client.conversation import Conversation as Talk
 from ...client.failures import BadAnswer
@@ -13,7 +14,7 @@ from .question_prompts import Answers
 
 Json: TypeAlias = dict[str, Any]
 
-_CLIENT = {"name": "toolhaft", "version": "0.0.0"}
+_CLIENT = {"name": "toolhaft", "version": __version__}
 _LEVEL = "debug"
 
 
