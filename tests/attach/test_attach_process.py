@@ -181,7 +181,7 @@ def test_a_server_without_letters_needs_a_name() -> None:
         ({"init": 1}, "init takes a function"),
         ({"stop": "x"}, "stop takes a function"),
         ({"run_on": 1}, "run_on takes an event loop"),
-        ({"nme": "a"}, "attach has no option 'nme'; it takes a name, and init, run_on"),
+        ({"nme": "a"}, "attach\\(\\) knows no 'nme'; it takes socket, init, stop, run_on"),
     ],
 )
 def test_wrong_options_are_refused(server: Server, options: Any, words: str) -> None:

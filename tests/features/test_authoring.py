@@ -1,6 +1,7 @@
 """What an author is told when a decorator or a setting is not what it should be."""
 
-from collections.abc import AsyncGenerator, Generator
+import re
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -8,7 +9,18 @@ from typing import Any
 import pytest
 from tests.asking import ask
 
-from toolhaft import Cache, Complete, Header, Icon, Limits, ResourceError, Server, ToolError
+import toolhaft
+from toolhaft import (
+    Cache,
+    Complete,
+    Header,
+    Icon,
+    Limits,
+    Listener,
+    ResourceError,
+    Server,
+    ToolError,
+)
 from toolhaft.testing import Client, assert_error, requests
 
 
@@ -23,16 +35,16 @@ def greet() -> str:
 def test_an_unknown_option_of_a_tool_is_named_with_those_that_exist() -> None:
     options: dict[str, Any] = {"readonly": True}
 
-    with pytest.raises(TypeError, match=r"no option 'readonly'; it has name, .*read_only"):
+    with pytest.raises(
+        TypeError, match=r"knows no 'readonly'; did you mean 'read_only'\? it takes name, "
+    ):
         make().tool(**options)
 
 
 def test_an_unknown_option_of_a_resource_is_refused_before_it_is_applied() -> None:
     options: dict[str, Any] = {"mime": "text/plain"}
 
-    with pytest.raises(
-        TypeError, match=r"@server.resource has no option 'mime'; it has .*mime_type"
-    ):
+    with pytest.raises(TypeError, match=r"@server.resource knows no 'mime'; .*mime_type"):
         make().resource("a://b", **options)
 
 
@@ -405,3 +417,66 @@ def test_the_name_of_a_handle_cannot_be_set() -> None:
 
     with pytest.raises(AttributeError):
         handle.name = "other"
+
+
+MISSPELT: list[tuple[str, Callable[..., Any], str, str]] = [
+    ("add_tool()", partial(make().add_tool, greet), "timout", "timeout"),
+    ("add_resource()", partial(make().add_resource, greet, "a://b"), "mimeType", "mime_type"),
+    ("add_prompt()", partial(make().add_prompt, greet), "titel", "title"),
+    ("@server.tool", make().tool, "timout", "timeout"),
+    ("@server.resource", partial(make().resource, "a://b"), "cach", "cache"),
+    ("@server.prompt", make().prompt, "titel", "title"),
+    ("@tool", toolhaft.tool, "timout", "timeout"),
+    ("@resource", partial(toolhaft.resource, "a://b"), "timout", "timeout"),
+    ("@prompt", toolhaft.prompt, "timout", "timeout"),
+    ("Listener()", partial(Listener, 0), "gaurd", "guard"),
+    ("include()", partial(make().include, object()), "discovr", "discover"),
+    ("run()", make().run, "htp", "http"),
+    ("run()", Listener(0).run, "worker", "workers"),
+    ("attach()", make().attach, "sokcet", "socket"),
+]
+
+
+@pytest.mark.parametrize(("what", "function", "name", "meant"), MISSPELT)
+def test_a_misspelt_keyword_is_told_from_the_one_that_was_meant(
+    what: str, function: Callable[..., Any], name: str, meant: str
+) -> None:
+    words = re.escape(f"{what} knows no {name!r}; did you mean {meant!r}? it takes ")
+    with pytest.raises(TypeError, match=f"^{words}"):
+        function(**{name: 1})
+
+
+class Marked:
+    """Something to include."""
+
+    @toolhaft.tool
+    def greet(self) -> str:
+        return "hello"
+
+
+def _each(function: Callable[..., Any], *flags: str) -> list[tuple[Callable[..., Any], str]]:
+    return [(function, flag) for flag in flags]
+
+
+FLAGS = [
+    *_each(
+        partial(make().add_tool, greet), "thread", "replace", "shared", "strict", "needs_session"
+    ),
+    *_each(partial(make().add_resource, greet, "a://b"), "thread", "replace", "shared", "raw"),
+    *_each(partial(make().add_prompt, greet), "thread", "replace", "shared"),
+    *_each(make().add_tool(greet).update, "thread", "strict"),
+    *_each(partial(make().include, Marked()), "thread", "discover", "instructions"),
+    *_each(partial(make().include, make()), "thread", "discover", "instructions"),
+    *_each(partial(Listener, 0), "legacy_sse", "metrics"),
+    *_each(partial(Listener(0).mount, "/mcp", make()), "legacy_sse"),
+    *_each(make().asgi, "legacy_sse"),
+    *_each(Listener(0).stop, "now"),
+]
+
+
+@pytest.mark.parametrize(("function", "flag"), FLAGS)
+def test_a_flag_that_is_neither_true_nor_false_is_refused(
+    function: Callable[..., Any], flag: str
+) -> None:
+    with pytest.raises(TypeError, match=f"{flag} must be True or False, not 'no'"):
+        function(**{flag: "no"})

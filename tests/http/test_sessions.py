@@ -1128,5 +1128,5 @@ async def test_a_tool_that_needs_a_session_is_not_served_where_there_are_none() 
 
 
 def test_whether_a_session_is_needed_is_a_bool() -> None:
-    with pytest.raises(TypeError, match="needs_session is bool, not str"):
+    with pytest.raises(TypeError, match="needs_session must be True or False"):
         Server("s").add_tool(lambda: 1, name="x", needs_session="yes")  # type: ignore[arg-type]

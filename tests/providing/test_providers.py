@@ -172,7 +172,7 @@ async def test_what_a_class_inherits_is_offered_and_what_it_overrides_is_its_own
 
 
 def test_a_mark_with_an_unknown_option_is_refused_at_once() -> None:
-    with pytest.raises(TypeError, match="@tool has no option 'colour'; it has"):
+    with pytest.raises(TypeError, match="@tool knows no 'colour'; it takes"):
         tool(colour="red")  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="@resource needs a URI"):
         resource(print)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from typing import Any, cast
 from ..encoding.envelope import encode
 from ..protocol.limits import Limits
 from ..schema.docstrings import Docstring, read
+from ..suggestions import unknown_keyword
 from ..types.content import Annotations
 from ..types.wire import Icon
 from .type_checks import valid_icon, valid_meta, valid_website
@@ -87,7 +88,7 @@ def check_options(what: str, function: object, options: Mapping[str, Any], known
     names = known.__annotations__
     for name in options:
         if name not in names:
-            raise TypeError(f"{what} has no option {name!r}; it has {', '.join(names)}")
+            raise TypeError(unknown_keyword(what, name, names))
 
 
 def _are(kind: type) -> Callable[[Any], bool]:

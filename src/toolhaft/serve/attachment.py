@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol, Self, TypedDict
 
+from ..suggestions import unknown_keyword
+
 
 class AttachOptions(TypedDict, total=False):
     """The keywords of `server.attach`."""
@@ -83,8 +85,7 @@ class Attachment:
 def attach(server: Any, name: str | None, options: AttachOptions) -> Attachment:
     """See `Server.attach`."""
     for unknown in options.keys() - AttachOptions.__optional_keys__:
-        known = ", ".join(sorted(AttachOptions.__optional_keys__))
-        raise TypeError(f"attach has no option {unknown!r}; it takes a name, and {known}")
+        raise TypeError(unknown_keyword("attach()", unknown, AttachOptions.__annotations__))
     if sys.platform == "win32":
         raise NotImplementedError(
             "attach is not supported on Windows yet: it needs Unix sockets; serve over HTTP there"

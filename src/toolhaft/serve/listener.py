@@ -4,7 +4,7 @@ What speaks HTTP is slow to import, so it is imported when it serves.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Unpack
+from typing import Never, Unpack
 
 from ..protocol.handshake import SessionMode
 from ..protocol.ports import Guard
@@ -16,7 +16,9 @@ from ..server.keywords import (
     ServerInfo,
     Settled,
     Terms,
+    check_flags,
     check_info,
+    check_keywords,
     check_no_loop,
     terms_of,
 )
@@ -64,7 +66,10 @@ class Listener(Settled):
         runner: RunnerName = "uvicorn",
         metrics: bool = False,
         info: ServerInfo | None = None,
+        **unknown: Never,
     ) -> None:
+        check_keywords("Listener()", unknown, Listener.__init__)
+        check_flags("Listener()", metrics=metrics)
         if services is not None and not isinstance(services, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError('services are given by path, as in Listener(8000, {"/mcp": server})')
         if tls is not None and (isinstance(tls, str) or len(tls) not in (2, 3)):
@@ -116,13 +121,14 @@ class Listener(Settled):
         """All of it as an ASGI application."""
         return self._serving.app
 
-    def run(self, *, workers: int = 1) -> None:
+    def run(self, *, workers: int = 1, **unknown: Never) -> None:
         """Serve until a signal comes; not at all while the file is only loaded by `toolhaft`.
 
         Args:
             workers: how many processes serve. They share no memory, so sessions need a store that
                 they can share.
         """
+        check_keywords("run()", unknown, Listener.run)
         if is_held_back("http", {"guard": self._terms.guard}):
             return
         check_no_loop()
@@ -143,4 +149,5 @@ class Listener(Settled):
 
     def stop(self, *, now: bool = False) -> None:
         """End: streams complete and calls get a moment, or with `now` none. From any thread."""
+        check_flags("stop()", now=now)
         self._serving.stop(now=now)

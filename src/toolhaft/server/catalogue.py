@@ -28,13 +28,14 @@ from ..protocol.subscriptions import ListChange, ListKind
 from ..schema.fresh_defaults import renewed
 from ..types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 from .handles import Handles, PromptHandle, ResourceHandle, ToolHandle
-from .keywords import Kind
+from .keywords import Kind, check_flags
 
 T = TypeVar("T")
 _HINTS = ("read_only", "destructive", "idempotent", "open_world")
 # Options that are JSON, and are told as they are given.
 _DATA = ("input_schema", "output_schema", "meta")
 _BOUNDS = ("timeout", "limit", "thread", "run_on")
+_FLAGS = ("thread", "replace", "shared", "strict", "needs_session", "raw")
 # Which list a client follows to hear of changes in one of an object's.
 _KINDS: Mapping[str, ListKind] = {
     "tools": "tools",
@@ -210,7 +211,9 @@ class Offers:
             raise TypeError(f"what is registered is a function, not {function!r}")
         options = _kept(options)
         given = dict(options)
-        replace, shared = bool(given.pop("replace", False)), bool(given.pop("shared", False))
+        flags = {name: value for name, value in options.items() if name in _FLAGS}
+        check_flags(f"{kind} {given.get('name') or name_of(function)!r}", **flags)
+        replace, shared = given.pop("replace", False), given.pop("shared", False)
         if replace and shared:
             raise TypeError("replace takes a name away, and shared keeps it; pass one of them")
         name = given.pop("name", None)

@@ -138,10 +138,7 @@ class Settled:
     def __setattr__(self, name: str, value: Never, /) -> None:
         if self._is_settled and name in self._settings:
             kind = type(self).__name__
-            raise AttributeError(
-                f"{name} of a {kind} is settled when it is made; say it there, {kind}(…), and make "
-                "another one to change it"
-            )
+            raise AttributeError(f"{name} of a {kind} is settled when it is made, as {kind}(…)")
         super().__setattr__(name, value)
 
 
@@ -182,6 +179,7 @@ class Terms(Struct, frozen=True, kw_only=True):
             raise ValueError(
                 f"sessions={self.sessions!r}: expected 'auto', 'stateful' or 'stateless'"
             )
+        check_flags("legacy_sse", legacy_sse=self.legacy_sse)
         if self.guard is not None and not callable(self.guard):
             raise TypeError(f"guard takes a function of the headers, not {self.guard!r}")
         for name in ("allow_hosts", "allow_origins"):
@@ -200,6 +198,17 @@ class Terms(Struct, frozen=True, kw_only=True):
                 raise ValueError(
                     f"allow_origins: {origin!r} is no origin; say it as in 'https://example.com'"
                 )
+
+
+def check_flags(what: str, **flags: object) -> None:
+    """Are these True or False? Of other values, `"no"` would count as true.
+
+    Raises:
+        TypeError: one is not; the message names it.
+    """
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{what}: {name} must be True or False, not {value!r}")
 
 
 def terms_of(what: str, options: HttpOptions, otherwise: Terms) -> Terms:

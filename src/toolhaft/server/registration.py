@@ -1,7 +1,7 @@
 """The half of `Server` on which an author registers: tools, resources and prompts."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, Never, TypeVar, Unpack, overload
 
 from ..features.author_checks import check_options
 from ..features.functions.described_arguments import Arg
@@ -11,7 +11,7 @@ from ..types.content import Annotations
 from ..types.wire import Icon, Json, Meta
 from .catalogue import Offers
 from .handles import Handles, PromptHandle, ResourceHandle, ToolHandle
-from .keywords import PromptOptions, ResourceOptions, ToolOptions
+from .keywords import PromptOptions, ResourceOptions, ToolOptions, check_keywords
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,6 +64,7 @@ class Registering:
         run_on: Any = None,
         replace: bool = False,
         shared: bool = False,
+        **unknown: Never,
     ) -> ToolHandle:
         """Register a tool. The handle removes, changes or disables it while it is served.
 
@@ -97,6 +98,7 @@ class Registering:
             TypeError: the function cannot be a tool; the message says what to change.
             ValueError: there is a tool of this name already, or a schema is not one.
         """
+        check_keywords("add_tool()", unknown, Registering.add_tool)
         return self._offers.add_tool(
             function,
             name=name,
@@ -137,7 +139,7 @@ class Registering:
         check_options("@server.resource", None, options, ResourceOptions)
 
         def register(function: F) -> F:
-            self.add_resource(function, uri, **options)
+            self.add_resource(function, uri, **options)  # pyright: ignore[reportArgumentType]
             return function
 
         return register
@@ -162,6 +164,7 @@ class Registering:
         thread: bool = True,
         replace: bool = False,
         shared: bool = False,
+        **unknown: Never,
     ) -> ResourceHandle:
         """Register a resource; a `{` in the URI makes it a template.
 
@@ -174,6 +177,7 @@ class Registering:
             TypeError: the function's parameters are not the variables of the template.
             ValueError: the URI is no template, or is taken.
         """
+        check_keywords("add_resource()", unknown, Registering.add_resource)
         return self._offers.add_resource(
             function,
             uri,
@@ -226,8 +230,10 @@ class Registering:
         thread: bool = True,
         replace: bool = False,
         shared: bool = False,
+        **unknown: Never,
     ) -> PromptHandle:
         """Register a prompt. Keywords are as in `add_tool`, and it raises what that raises."""
+        check_keywords("add_prompt()", unknown, Registering.add_prompt)
         return self._offers.add_prompt(
             function,
             name=name,

@@ -43,6 +43,7 @@ from .keywords import (
     Settled,
     Terms,
     TrafficSetting,
+    check_flags,
     check_keywords,
     check_listening,
     check_no_loop,
@@ -89,12 +90,10 @@ class Server(Registering, Settled):
         ValueError: a setting makes no sense; the message says what would.
     """
 
-    _settings = frozenset(
-        (
-            *("name", "version", "providers", "middleware", "lifespan", "store", "bus", "secret"),
-            *("page_size", "limits", "errors", "log_traffic", "info"),
-        )
-    )
+    _settings = frozenset((
+        "name", "version", "info", "providers", "middleware", "lifespan", "store", "bus", "secret",
+        "page_size", "limits", "errors", "log_traffic",
+    ))  # fmt: skip
 
     def __init__(
         self,
@@ -244,6 +243,7 @@ class Server(Registering, Settled):
         thread: bool = True,
         discover: bool = False,
         instructions: bool = True,
+        **unknown: Never,
     ) -> Inclusion:
         """Offer what an object offers: all of it, or nothing if something is wrong with it.
 
@@ -272,6 +272,8 @@ class Server(Registering, Settled):
             TypeError: there is nothing to include, or a method does not take what it is given.
             ValueError: a name is taken.
         """
+        check_keywords("include()", unknown, Server.include)
+        check_flags("include()", thread=thread, discover=discover, instructions=instructions)
         if not isinstance(provider, Server):
             from .include_object import include  # noqa: PLC0415
 
@@ -342,7 +344,7 @@ class Server(Registering, Settled):
         else:
             from ..serve.listener import Listener  # noqa: PLC0415
 
-            Listener(http, {path: self}, **options).run(workers=workers)
+            Listener(http, {path: self}, **options).run(workers=workers)  # pyright: ignore[reportArgumentType]
 
     def asgi(self, path: str = "/mcp", **options: Unpack[HttpOptions]) -> ASGI:
         """An ASGI application that serves this server, to be run by any ASGI server or mounted in
