@@ -9,6 +9,7 @@ starts, what it imports or how much memory it takes.
 import atexit
 import functools
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,30 +28,40 @@ _QUIET = {"FASTMCP_CHECK_FOR_UPDATES": "off", "FASTMCP_SHOW_SERVER_BANNER": "fal
 def warm(packages: str, *words: str) -> list[str]:
     """The command for `python WORDS…`, where these packages are already there."""
     relay = [sys.executable, "-I", "-S", str(_HERE / "relay.py")]
-    return [*relay, _nursery(packages), *words]
+    return [*relay, _nursery(packages).path, *words]
 
 
+class _Nursery:
+    """The process that forks. It ends with the one that has made it, which holds its stdin.
+
+    A fork of the latter has a copy of this, and may forget it or run what is registered for the
+    end: neither may take anything away, so nothing here is done by the garbage collector.
+    """
+
+    def __init__(self, packages: str) -> None:
+        self._owner = os.getpid()
+        # Not where a test has its own for a while; and paths of sockets have to be short.
+        self._folder = tempfile.mkdtemp(prefix="warm-", dir="/tmp")
+        self.path = f"{self._folder}/socket"
+        self._process = subprocess.Popen(
+            # Nothing but the environment says where modules are: a program adds its own folder.
+            [sys.executable, "-P", str(_HERE / "nursery.py"), self.path, *packages.split()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=_ROOT,
+            env={**os.environ, **_QUIET},
+        )
+        atexit.register(self._end)
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == b"ready\n"
+
+    def _end(self) -> None:
+        if os.getpid() == self._owner:
+            self._process.communicate(timeout=10)
+            shutil.rmtree(self._folder)
+
+
+# The cache holds each of them: what is registered for the end is forgotten by some forks.
 @functools.cache
-def _nursery(packages: str) -> str:
-    """Where the process that forks is reached. It ends with this one, which holds its stdin."""
-    # Not where a test has its own for a while; and paths of sockets have to be short.
-    folder = tempfile.TemporaryDirectory(prefix="warm-", dir="/tmp")
-    path = f"{folder.name}/socket"
-    process = subprocess.Popen(
-        # Nothing but the environment says where modules are: a program adds its own folder.
-        [sys.executable, "-P", str(_HERE / "nursery.py"), path, *packages.split()],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=_ROOT,
-        env={**os.environ, **_QUIET},
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-
-    def end() -> None:
-        process.communicate(timeout=10)
-        folder.cleanup()
-
-    atexit.register(end)
-    assert process.stdout.readline() == b"ready\n"
-    return path
+def _nursery(packages: str) -> _Nursery:
+    return _Nursery(packages)

@@ -18,6 +18,18 @@ sys.exit(3)
 # For longer than a test may take: none passes because the program has ended by itself.
 SLEEPS = "import os, time; os.write(1, b'%d\\n' % os.getpid()); time.sleep(100)"
 
+# Forks, so that the copy forgets what is to be done at the end, or does it.
+FORKS = """
+import atexit, os, subprocess, sys
+from tests.warm import warm
+command = warm("json", "-c", "print('still there')")
+if not (child := os.fork()):
+    atexit.{}()
+    os._exit(0)
+os.waitpid(child, 0)
+sys.exit(subprocess.run(command).returncode)
+"""
+
 
 def done(command: list[str], folder: Path) -> tuple[int, bytes, bytes]:
     ended = subprocess.run(
@@ -75,3 +87,13 @@ def test_a_program_ends_with_whoever_stands_for_it() -> None:
 
         # The end comes when nobody has it open.
         assert process.stdout.read() == b""
+
+
+# A process of `multiprocessing` begins with the one, since Python 3.13, and ends with the other.
+@pytest.mark.parametrize("does", ["_clear", "_run_exitfuncs"])
+def test_a_fork_of_the_process_that_asks_takes_nothing_away(does: str) -> None:
+    root = Path(__file__).parents[2]
+
+    status, out, err = done([sys.executable, "-W", "error", "-c", FORKS.format(does)], root)
+
+    assert (status, out, err) == (0, b"still there\n", b"")
