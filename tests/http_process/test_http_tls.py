@@ -1,9 +1,13 @@
 """Serving over TLS, with a certificate made for the test."""
 
+import asyncio
+import gc
 import signal
 import socket
 import ssl
 import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +25,7 @@ from tests.http_process.web import (
     write,
 )
 from tests.runtime.process import PATIENCE
+from toolhaft.client.http.streamable.sockets import Sockets
 
 PLAIN = """
 @server.tool
@@ -115,6 +120,53 @@ def test_an_open_stream_over_tls_is_completed_at_the_end(serve: Serve, files: Fi
     assert stream.next()["id"] == "listen"
     assert site.ends() == 0
     assert "Traceback" not in site.stderr
+
+
+def answer_and_stay(listener: socket.socket, files: Files, is_over: threading.Event) -> None:
+    """Serve one request, and take no notice of the client's goodbye."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.certificate, files.key)
+    plain, _ = listener.accept()
+    plain.settimeout(PATIENCE)
+    with context.wrap_socket(plain, server_side=True) as connection:
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+        is_over.wait(PATIENCE)
+
+
+async def leave_while_it_closes(url: str, certificate: Path) -> None:
+    """Make a request, and cancel it when all that is left to do is to close its connection."""
+    is_answered = asyncio.Event()
+
+    async def ask() -> None:
+        async with Sockets(url, certificate=certificate).request("GET", {}, b"") as response:
+            await response.read()
+            is_answered.set()
+
+    asking = asyncio.create_task(ask())
+    await is_answered.wait()  # since it was set, the task has gone on until it had to wait
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+def test_a_client_that_is_cancelled_while_it_closes_leaves_nothing_open(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noticed: list[BaseException | None] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: noticed.append(told.exc_value))
+    is_over = threading.Event()
+    with socket.create_server((HERE, 0)) as listener:
+        serving = threading.Thread(target=answer_and_stay, args=(listener, files, is_over))
+        serving.start()
+        url = f"https://localhost:{listener.getsockname()[1]}"
+
+        asyncio.run(leave_while_it_closes(url, files.certificate))
+
+        gc.collect()  # warns of what is still open
+        is_over.set()
+        serving.join(PATIENCE)
+    assert noticed == []
 
 
 def test_a_key_that_does_not_belong_to_the_certificate_is_said(

@@ -70,9 +70,7 @@ class Sockets:
                 raise
             raise ServerGone(f"{self.name} has hung up: {error}") from error
         finally:
-            writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
+            await _close(writer)
 
     async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if self._uds is None:
@@ -107,6 +105,19 @@ class Sockets:
             pairs = (line.partition(":") for line in lines)
             headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
         return Response(status, headers, _body(reader, status, headers))
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """Close a connection; at once if this is cancelled, for over TLS it waits for the other side's
+    goodbye, and would be left open."""
+    writer.close()
+    try:
+        await writer.wait_closed()
+    except OSError:
+        pass
+    except asyncio.CancelledError:
+        writer.transport.abort()
+        raise
 
 
 def _trusting(certificate: str | os.PathLike[str] | None) -> ssl.SSLContext:
