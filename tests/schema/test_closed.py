@@ -9,7 +9,7 @@ import attrs
 import msgspec
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import Raw
 from tests.features.test_matrix import PARAMETERS, Parameter
@@ -301,12 +301,16 @@ def with_texts(value: Any) -> Any:
     }
 
 
+# More of them than are told one by one.
+@example({"items": [{"name": ":", "x": 1}] * 30})
 @given(ORDERS.map(with_texts))
 def test_whatever_is_sent_is_refused_if_and_only_if_a_member_is_unknown(order: Any) -> None:
     found = refused_by(ORDER, order)
 
     assert bool(found) == unknown_in(order)
-    assert all("unknown member" in line for line in found)
+    told = [line for line in found if not line.startswith("… and ")]
+    assert bool(told) == bool(found)
+    assert all("unknown member" in line for line in told)
 
 
 async def test_an_unknown_member_is_an_error_that_a_model_can_read() -> None:
