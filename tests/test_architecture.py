@@ -94,7 +94,7 @@ IMPORTED_LATER = {
     ("cli/commands/run.py", "_traffic", "...traffic"),
     ("cli/installing/files.py", "_written", "secrets"),
     ("cli/installing/receipts.py", "digest", "hashlib"),
-    ("cli/options.py", "_conversation", "..protocol.revisions"),
+    ("cli/options.py", "_connection", "..protocol.revisions"),
     ("features/functions/invocation.py", "_take_answers", "..elicitation.questions"),
     ("features/functions/parameters.py", "_inquired", "..elicitation.questions"),
     ("features/lazy_validation.py", "__init__", "..schema.validation.supported"),

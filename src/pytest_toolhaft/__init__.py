@@ -1,7 +1,7 @@
 """The pytest plugin of toolhaft: the fixture `mcp_client` and the marker `eras`.
 
-It stands beside the package and loads it only for tests that use it, so that it costs other suites
-nothing.
+A package of its own that imports `toolhaft` only in tests that use it, so that other test suites
+do not pay for the import.
 """
 
 import functools
@@ -12,24 +12,24 @@ from typing import Any
 
 import pytest
 
-_NOTHING = (
+_NO_SERVER = (
     "mcp_client has no server: make a fixture `server` that returns one, or name one by "
     "--toolhaft TARGET"
 )
-# For fixtures that use the client: in async tests it is not open yet when they run.
-_LATER = (
+# For fixtures that use the client: an async test opens it only after its fixtures have run.
+_NOT_OPEN = (
     "mcp_client is not open here: it is open inside of the test only, on its loop; a fixture that "
     "needs a client makes its own: async with Client(server) as client"
 )
 
 
-# As in `toolhaft.testing.contracts.contract`, which is not imported here because it is slow. An
-# environment variable, so that worker processes inherit it.
-_UPDATE = "TOOLHAFT_UPDATE_CONTRACT"
+# Same name as in `toolhaft.testing.contracts.contract`, which is not imported here because that is
+# slow. An environment variable, so that worker processes inherit it.
+_UPDATE_VARIABLE = "TOOLHAFT_UPDATE_CONTRACT"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--toolhaft TARGET` and `--update-contract`."""
+    """Add `--toolhaft TARGET` and `--update-contract`."""
     group = parser.getgroup("toolhaft")
     group.addoption(
         "--update-contract",
@@ -46,9 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker is known, and whether contracts are written anew."""
+    """Register the marker `eras`, and pass `--update-contract` on as an environment variable."""
     if config.getoption("--update-contract"):
-        os.environ[_UPDATE] = "1"
+        os.environ[_UPDATE_VARIABLE] = "1"
     config.addinivalue_line(
         "markers",
         "eras(*eras): the eras in which a test with the fixture mcp_client runs: 'handshake', "
@@ -57,13 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """A later run in the same process decides for itself."""
+    """Remove the environment variable, which a later run in the same process must not inherit."""
     if config.getoption("--update-contract"):
-        os.environ.pop(_UPDATE, None)
+        os.environ.pop(_UPDATE_VARIABLE, None)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test runs once for each era that it is marked with."""
+    """Parametrize a test with the eras of its marker."""
     marker = metafunc.definition.get_closest_marker("eras")
     if marker is None or "mcp_client" not in metafunc.fixturenames:
         return
@@ -78,34 +78,36 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def mcp_client(request: pytest.FixtureRequest) -> Generator[Any]:
-    """A client of the server under test: a `Client` for async tests, a `SyncClient` for plain ones.
+    """Provide a client of the server under test: `Client` in async tests, `SyncClient` in others.
 
-    The server is what `--toolhaft TARGET` names, else what the fixture `server` returns: a
-    `Server`, a target, or a `Client` that is not open yet.
+    `--toolhaft TARGET` names the server. Without it, the fixture `server` returns it: a `Server`, a
+    target, or a `Client` that is not open yet.
     """
     from toolhaft.testing import SyncClient  # noqa: PLC0415
 
     client = _client(request)
-    client.closed_because = _LATER
+    client.closed_because = _NOT_OPEN
     function = request.node.obj
-    drawn: Any = getattr(function, "hypothesis", None)
-    if inspect.iscoroutinefunction(getattr(drawn, "inner_test", None)):
-        # A plain function around an async one, which is run once for each example.
-        inner, drawn.inner_test = drawn.inner_test, _inside(client, drawn.inner_test)
+    handle: Any = getattr(function, "hypothesis", None)
+    if inspect.iscoroutinefunction(getattr(handle, "inner_test", None)):
+        # Hypothesis wraps the async test in a plain function and runs it once per example.
+        inner, handle.inner_test = handle.inner_test, _with_open_client(client, handle.inner_test)
         yield client
-        drawn.inner_test = inner
+        handle.inner_test = inner
         return
     if not inspect.iscoroutinefunction(function):
         with SyncClient.of(client) as plain:
             yield plain
         return
-    # Whichever plugin runs the test: the client lives on its loop, and in its task.
-    request.node.obj = _inside(client, function)
+    # Wrapping the test opens the client on its event loop and in its task, with any async plugin.
+    request.node.obj = _with_open_client(client, function)
     yield client
     request.node.obj = function
 
 
-def _inside(client: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_open_client(client: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap an async test so that the client is open while it runs."""
+
     @functools.wraps(function)
     async def run(*args: Any, **kwargs: Any) -> None:
         async with client:
@@ -124,5 +126,5 @@ def _client(request: pytest.FixtureRequest) -> Any:
         except pytest.FixtureLookupError as error:
             if error.argname != "server":
                 raise
-            pytest.fail(_NOTHING, pytrace=False)
+            pytest.fail(_NO_SERVER, pytrace=False)
     return client_of(target, getattr(request, "param", None))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from toolhaft.cli.option_values import count, header, joined, list_name, seconds, variable
+from toolhaft.cli.option_values import count, header, joined_headers, list_name, seconds, variable
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_what_is_none_is_told(read: Callable[[str], object], text: str, words: s
 def test_a_header_that_is_given_several_times_is_sent_with_all_of_its_values() -> None:
     given = [("X-Tag", "a"), ("Other", "x"), ("x-tag", "b, c")]
 
-    assert joined(given) == {"x-tag": "a, b, c", "other": "x"}
+    assert joined_headers(given) == {"x-tag": "a, b, c", "other": "x"}

@@ -1,4 +1,4 @@
-"""The `toolhaft` command. What a sub-command needs is imported when it is about to be run."""
+"""The `toolhaft` command. The module of a sub-command is imported only when it is run."""
 
 import argparse
 import re
@@ -9,23 +9,25 @@ from typing import Any, NoReturn
 
 from toolhaft_bridge.command import attach
 
-from . import options as words
+from . import options as command_options
 
+# Exit status after SIGINT: 128 + 2.
 _INTERRUPTED = 130
-_LONGEST_COMMAND = 14
-_OPTION = re.compile(r"^(?:ambiguous option|unrecognized arguments): --([\w-]+)")
+# Columns of the longest command name with its indent.
+_COMMAND_COLUMNS = 14
+_UNKNOWN_OPTION = re.compile(r"^(?:ambiguous option|unrecognized arguments): --([\w-]+)")
 
 
-class _Help(argparse.HelpFormatter):
-    """Leaves room for the longest name of a command, which is not counted with its indent."""
+class _HelpFormatter(argparse.HelpFormatter):
+    """Help with one column width for all commands; argparse ignores the indent of their names."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
-        self._action_max_length = _LONGEST_COMMAND
+        self._action_max_length = _COMMAND_COLUMNS
 
 
-class _Version(argparse.Action):
-    """Looks the version up only when somebody wants to know: that takes a while."""
+class _VersionAction(argparse.Action):
+    """Action of `--version`. Reads the version only when used, because that is slow."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
         super().__init__(option_strings, dest, nargs=0, **options)
@@ -35,19 +37,18 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-class _Command(argparse.ArgumentParser):
-    """Knows what is meant by an option that is none, where there are arguments of others."""
+class _CommandParser(argparse.ArgumentParser):
+    """Parser of a sub-command that explains how to write arguments of tools and prompts."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end."""
-        if self.prog.endswith((" call", " prompt")) and (found := _OPTION.search(message)):
+        """Print the error and exit; for an unknown option, suggest `name=…`."""
+        if self.prog.endswith((" call", " prompt")) and (found := _UNKNOWN_OPTION.search(message)):
             message += f"; arguments are written without dashes, as in {found[1]}=…"
         super().error(message)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a sub-command; the result is the exit status."""
-    # Not `list`, which is a command of ours once that is imported.
+    """Run a sub-command and return the exit status."""
     given = [*(sys.argv[1:] if arguments is None else arguments)]
     if given[:1] == ["attach"] and not {"-h", "--help"} & set(given):
         return attach(given[1:])
@@ -62,18 +63,20 @@ def _run(given: list[str]) -> int:
         prog="toolhaft",
         description="Serve Python functions to language models over MCP, or use such a server "
         "from the shell.",
-        formatter_class=_Help,
+        formatter_class=_HelpFormatter,
     )
-    parser.add_argument("--version", action=_Version, help="show the version and exit")
+    parser.add_argument("--version", action=_VersionAction, help="show the version and exit")
     commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", required=True, parser_class=_Command
+        title="commands", metavar="COMMAND", required=True, parser_class=_CommandParser
     )
-    parsers = {name: words.declare(commands, name) for name in words.COMMANDS}
+    parsers = {
+        name: command_options.add_parser(commands, name) for name in command_options.COMMANDS
+    }
     chosen = given[0] if given else ""
     if chosen not in parsers:
         parser.parse_args(given)
         parser.error("the command comes first, as in toolhaft run server.py")
-    words.complete(parsers[chosen], chosen, given[1:])
-    # Options may stand anywhere, also between the arguments of a tool.
+    command_options.add_arguments(parsers[chosen], chosen, given[1:])
+    # Options are allowed anywhere, also between the arguments of a tool.
     options = parsers[chosen].parse_intermixed_args(given[1:])
     return int(import_module(f"{__name__}.commands.{chosen}").execute(options))

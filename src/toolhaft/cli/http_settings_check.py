@@ -1,9 +1,9 @@
-"""What a file says of serving over HTTP, where `toolhaft run` serves it otherwise.
+"""Check for HTTP options in a file that `toolhaft run --http` ignores.
 
-`toolhaft run --http` takes the server of a file, and not its call of `run`. A guard in that call
-would then protect nothing, so the command refuses to serve; of all else it says that it is unused.
-The call may stand below `if __name__ == "__main__"`, which does not run here: so it is looked for
-in the text of the file as well.
+`toolhaft run --http` takes the `Server` object of a file but ignores the file's own call of `run`.
+A guard passed to that call would not be used, so the command refuses to serve. Other ignored
+options only cause a message. A call below `if __name__ == "__main__"` is not executed here, so the
+source of the file is searched as well.
 """
 
 import argparse
@@ -16,9 +16,10 @@ from .shared.console import complain
 from .target import BadTarget, Loaded
 
 _GUARD = "guard"
-_SERVING = ("run", "asgi", "mount", "Listener")
-# What the options of the command line are called in Python.
-_OPTIONS = {
+# Functions and classes that take HTTP options.
+_SERVING_CALLS = ("run", "asgi", "mount", "Listener")
+# Python keyword -> attribute of the command-line option.
+_OPTION_BY_KEYWORD = {
     "path": "path",
     "workers": "workers",
     "sessions": "sessions",
@@ -29,12 +30,13 @@ _OPTIONS = {
     "legacy_sse": "legacy_sse",
     "metrics": "metrics",
 }
+# Defaults, by keyword and by attribute.
 _DEFAULTS = {"path": "/mcp", "workers": 1, "sessions": "auto", "runner": "uvicorn"}
 
 
-def used_of(options: argparse.Namespace) -> list[str]:
-    """The options for HTTP that the command line gives."""
-    names = [*_OPTIONS.values(), "no_guard"]
+def changed_http_options(options: argparse.Namespace) -> list[str]:
+    """Return the HTTP options that the command line sets to another value than the default."""
+    names = [*_OPTION_BY_KEYWORD.values(), "no_guard"]
     return [
         name
         for name in names
@@ -42,73 +44,75 @@ def used_of(options: argparse.Namespace) -> list[str]:
     ]
 
 
-def spelled(names: Sequence[str]) -> str:
-    """Options as they are written on the command line."""
+def as_flags(names: Sequence[str]) -> str:
+    """Format options as command-line flags, such as `--path and --workers`."""
     return " and ".join("--" + name.replace("_", "-") for name in names)
 
 
 def check_unused(loaded: Loaded, options: argparse.Namespace) -> None:
-    """Say which options of the file are not used.
+    """Report the HTTP options of a file that are not used.
 
     Raises:
-        BadTarget: one of them is a guard, and the command line does not say to serve without.
+        BadTarget: one of them is a guard, and `--no-guard` was not given.
     """
     if loaded.file is None:
         return
-    said = loaded.given | _said_in(Path(loaded.file))
+    passed = loaded.ignored_keywords | _keywords_in(Path(loaded.file))
     file = os.path.basename(loaded.file)
-    if _GUARD in said and not options.no_guard:
+    if _GUARD in passed and not options.no_guard:
         raise BadTarget(
             f"{file} has a guard, which toolhaft run --http does not use, so that nothing would "
             f"keep callers out. Put a Listener into the file, as in listener = Listener("
             f'"127.0.0.1:8000", {{"/mcp": server}}, guard=…), and run it: toolhaft run '
             f"{options.target.partition(':')[0]}:listener. Or serve without the guard: --no-guard"
         )
-    used = used_of(options)
-    unused = [name for name, option in _OPTIONS.items() if name in said and option not in used]
+    used = changed_http_options(options)
+    unused = [
+        name for name, option in _OPTION_BY_KEYWORD.items() if name in passed and option not in used
+    ]
     if unused:
-        instead = spelled([_OPTIONS[name] for name in unused])
+        instead = as_flags([_OPTION_BY_KEYWORD[name] for name in unused])
         complain(
             f"toolhaft: {file} passes {' and '.join(unused)} to server.run, asgi or a Listener, "
             f"which toolhaft run does not use; pass {instead} instead"
         )
 
 
-def _said_in(file: Path) -> set[str]:
-    """The names of the options that calls in a file give to what serves over HTTP."""
+def _keywords_in(file: Path) -> set[str]:
+    """Return the keywords, other than defaults, that a file passes to calls in `_SERVING`."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return set()  # no text, as of a module that comes compiled
+        return set()  # no source, such as a compiled module
     keywords = [
         keyword
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and _serves(node)
+        if isinstance(node, ast.Call) and _is_serving_call(node)
         for keyword in node.keywords
     ]
-    said = {each.arg for each in keywords if each.arg and not _says_nothing(each.arg, each.value)}
-    # Options that are passed by `**` may have a guard among them, if the file names one at all.
+    passed = {each.arg for each in keywords if each.arg and not _is_default(each.arg, each.value)}
+    # `**options` may contain a guard: assumed if the file mentions `guard` anywhere.
     is_unclear = any(each.arg is None for each in keywords) and any(
-        map(_names_guard, ast.walk(tree))
+        map(_mentions_guard, ast.walk(tree))
     )
-    return said | {_GUARD} if is_unclear else said
+    return passed | {_GUARD} if is_unclear else passed
 
 
-def _names_guard(node: ast.AST) -> bool:
+def _mentions_guard(node: ast.AST) -> bool:
     if isinstance(node, ast.keyword):
-        return node.arg == _GUARD and not _says_nothing(_GUARD, node.value)
+        return node.arg == _GUARD and not _is_default(_GUARD, node.value)
     return isinstance(node, ast.Constant) and node.value == _GUARD
 
 
-def _serves(call: ast.Call) -> bool:
+def _is_serving_call(call: ast.Call) -> bool:
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    # There are other functions called `run`, and they have no address.
+    # Other functions are called `run` too; only ours is called with `http=` (or `**`).
     is_ours = name != "run" or any(each.arg in ("http", None) for each in call.keywords)
-    return name in _SERVING and is_ours
+    return name in _SERVING_CALLS and is_ours
 
 
-def _says_nothing(name: str, value: ast.expr) -> bool:
+def _is_default(name: str, value: ast.expr) -> bool:
     if isinstance(value, ast.Constant):
         return value.value in (_DEFAULTS.get(name), None, False)
     return isinstance(value, ast.List | ast.Tuple) and not value.elts

@@ -1,4 +1,4 @@
-"""What an option's value may be: each is read by a function, which says what is wrong with it."""
+"""Parsers of option values, for argparse. Each raises an error that names the accepted form."""
 
 import argparse
 import math
@@ -8,14 +8,14 @@ LISTS = ("tools", "resources", "templates", "prompts")
 
 
 def count(text: str) -> int:
-    """How many processes."""
+    """Parse a number of processes, from 1 to 1000."""
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"a number from 1 to 1000, not {text!r}")
     return int(text)
 
 
 def variable(text: str) -> tuple[str, str]:
-    """A variable and its value."""
+    """Parse an environment variable, `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     if not name or not equals or "\0" in text:
         raise argparse.ArgumentTypeError(f"a variable is written NAME=VALUE, not {text!r}")
@@ -23,7 +23,7 @@ def variable(text: str) -> tuple[str, str]:
 
 
 def header(text: str) -> tuple[str, str]:
-    """A header and its value."""
+    """Parse an HTTP header, `Name: value`."""
     name, colon, value = (part.strip() for part in text.partition(":"))
     is_name = name.isascii() and name.isprintable() and name and " " not in name
     if not is_name or not colon or any(not " " <= sign <= "\xff" for sign in value):
@@ -31,8 +31,8 @@ def header(text: str) -> tuple[str, str]:
     return name, value
 
 
-def joined(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Headers by name; one that is given several times has its values in one line."""
+def joined_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return headers by lowercase name; values of a repeated header are joined with commas."""
     values: dict[str, str] = {}
     for name, value in headers:
         key = name.lower()
@@ -41,7 +41,7 @@ def joined(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def list_name(text: str) -> str:
-    """What can be listed."""
+    """Parse the name of a list, such as `tools`."""
     if text not in LISTS:
         raise argparse.ArgumentTypeError(
             f"{text!r} is none of {', '.join(LISTS)} (with --attach there is no TARGET)"
@@ -50,7 +50,7 @@ def list_name(text: str) -> str:
 
 
 def seconds(text: str) -> float:
-    """A time."""
+    """Parse a positive number of seconds."""
     try:
         found = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What may stand on the command line. Nothing here is slow to import, so help comes at once."""
+"""The arguments of all sub-commands. Imports nothing slow, so that `--help` is fast."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ exit status: 0 done, 2 wrong command line or target, 4 refused by the server or 
 """
 
 
-_CHANGES = """\
+_INSTALL_STATUSES = """\
 exit status: 0 done, 2 wrong command line or target, 3 a configuration cannot be changed, 4 the
 server does not answer, 130 interrupted
 """
@@ -45,7 +45,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
 
 
 def _over_http(http: Any) -> None:
-    """What is said of a service over HTTP, in its group of the help."""
+    """Add the options for serving over HTTP to their argument group."""
     http.add_argument(
         "--http", metavar="HOST:PORT", help="serve any number of clients over HTTP, at this address"
     )
@@ -98,11 +98,11 @@ def _list(parser: argparse.ArgumentParser) -> None:
         "only",
         metavar="WHAT",
         nargs="*",
-        default=[],  # without a default, argparse calls it required
+        default=[],  # without a default, argparse shows it as required
         type=list_name,
         help=f"{', '.join(LISTS)} (default: all of them)",
     )
-    _conversation(parser)
+    _connection(parser)
     parser.set_defaults(answer=[], raw=False)
 
 
@@ -110,8 +110,8 @@ def _call(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "tool", metavar="TOOL", nargs="?", help="the name of the tool; without it, all are named"
     )
-    _words(parser, "see below")
-    _conversation(parser)
+    _arguments(parser, "see below")
+    _connection(parser)
     _answers(parser)
     _output(parser, "write the first image, sound or blob to a file, or else the text")
     _raw(parser)
@@ -119,7 +119,7 @@ def _call(parser: argparse.ArgumentParser) -> None:
 
 def _read(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("uri", metavar="URI", help="the URI of the resource")
-    _conversation(parser)
+    _connection(parser)
     _answers(parser)
     _output(parser, "write what was read to a file")
     _raw(parser)
@@ -127,8 +127,8 @@ def _read(parser: argparse.ArgumentParser) -> None:
 
 def _prompt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the name of the prompt")
-    _words(parser, "name=text or name=@file; name=a name=b for a list")
-    _conversation(parser)
+    _arguments(parser, "name=text or name=@file; name=a name=b for a list")
+    _connection(parser)
     _answers(parser)
     _raw(parser)
 
@@ -166,7 +166,7 @@ def _contract(parser: argparse.ArgumentParser) -> None:
         "--check", action="store_true", help="fail on every change, also if it breaks nobody"
     )
     parser.add_argument("--json", action="store_true", help="print the changes as JSON")
-    _times(parser)
+    _timeout(parser)
     _headers(parser)
     parser.set_defaults(attach=None, revision=None, answer=[], raw=False)
 
@@ -195,7 +195,7 @@ def _install(parser: argparse.ArgumentParser) -> None:
         help="a variable for the server; once for each",
     )
     parser.add_argument("--directory", metavar="DIR", help="let the server work in this folder")
-    _change(parser)
+    _change_options(parser)
     parser.add_argument("--force", action="store_true", help="replace an entry of the same name")
     parser.add_argument(
         "--no-check", action="store_true", help="do not start the server to see whether it answers"
@@ -217,7 +217,7 @@ def _uninstall(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="out of which clients, and the name of the entry",
     )
-    _change(parser)
+    _change_options(parser)
     parser.add_argument(
         "--force", action="store_true", help="remove it even if it is not of toolhaft's making"
     )
@@ -227,7 +227,7 @@ def _clients(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print all that is known, as JSON")
 
 
-def _change(parser: argparse.ArgumentParser) -> None:
+def _change_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="instead of clients: all that are on this machine"
     )
@@ -249,7 +249,7 @@ def _change(parser: argparse.ArgumentParser) -> None:
 
 
 def _attach(parser: argparse.ArgumentParser) -> None:
-    """Only for the help: `toolhaft_bridge.command` reads these words without argparse."""
+    """Add options for the help only: `toolhaft_bridge.command` parses them without argparse."""
     parser.add_argument("name", metavar="NAME", nargs="?", help="as toolhaft ps shows it")
     parser.add_argument("--socket", metavar="PATH", help="a socket instead of a name")
     parser.add_argument(
@@ -292,12 +292,12 @@ def _metrics(parser: argparse.ArgumentParser) -> None:
     _headers(parser, "send this header, as a guard may ask for; once for each")
 
 
-def _words(parser: argparse.ArgumentParser, help_: str) -> None:
-    # Without a default, argparse calls them required.
+def _arguments(parser: argparse.ArgumentParser, help_: str) -> None:
+    # Without a default, argparse shows them as required.
     parser.add_argument("arguments", metavar="ARG", nargs="*", default=[], help=help_)
 
 
-def _conversation(parser: argparse.ArgumentParser) -> None:
+def _connection(parser: argparse.ArgumentParser) -> None:
     from ..protocol.revisions import SUPPORTED  # noqa: PLC0415
 
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
@@ -308,7 +308,7 @@ def _conversation(parser: argparse.ArgumentParser) -> None:
         help=f"speak this revision of the protocol: {', '.join(SUPPORTED)} (default: the newest "
         "that the server speaks)",
     )
-    _times(parser)
+    _timeout(parser)
     parser.add_argument(
         "--attach",
         metavar="NAME",
@@ -337,7 +337,7 @@ def _headers(
     )
 
 
-def _times(parser: argparse.ArgumentParser) -> None:
+def _timeout(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=seconds, metavar="SECONDS", help="cancel what takes longer"
     )
@@ -353,7 +353,7 @@ def _raw(parser: argparse.ArgumentParser) -> None:
     )
 
 
-# Each with its summary, what it takes beside the target, and what follows its help.
+# By name: summary, function that adds the arguments other than TARGET, and text below the help.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] = {
     "run": (
         "serve a file or module over stdio or HTTP",
@@ -398,7 +398,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
         "put a server into the configuration of clients",
         _install,
         "example:\n  toolhaft install cursor claude-code server.py\n"
-        f"  toolhaft install zed --attach notes\n\n{_CHANGES}",
+        f"  toolhaft install zed --attach notes\n\n{_INSTALL_STATUSES}",
     ),
     "uninstall": (
         "take a server out of the configuration of clients",
@@ -428,13 +428,14 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], str]] 
     ),
 }
 _WITHOUT_TARGET = ("install", "uninstall", "clients", "attach", "ps", "metrics")
-# What may talk to a server that runs already: by its URL, and by the name of its process.
-_ELSEWHERE = ("list", "call", "read", "prompt")
-_AT_URLS = (*_ELSEWHERE, "contract")
+# Commands that take `--attach NAME` instead of TARGET.
+_TAKE_ATTACH = ("list", "call", "read", "prompt")
+# Commands whose TARGET may be a URL.
+_TAKE_URLS = (*_TAKE_ATTACH, "contract")
 
 
-def declare(commands: Any, name: str) -> argparse.ArgumentParser:
-    """Add the parser of a command to the others, as much of it as help needs to name it."""
+def add_parser(commands: Any, name: str) -> argparse.ArgumentParser:
+    """Add the parser of a command without its arguments, which is enough for `toolhaft --help`."""
     summary, _, epilog = COMMANDS[name]
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -446,17 +447,17 @@ def declare(commands: Any, name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def complete(parser: argparse.ArgumentParser, name: str, given: Sequence[str]) -> None:
-    """Tell the parser of a command what else may stand there.
+def add_arguments(parser: argparse.ArgumentParser, name: str, given: Sequence[str]) -> None:
+    """Add the arguments of a command to its parser.
 
     Args:
-        given: the words that it will read.
+        given: the words that the parser will read.
     """
     _, configure, _ = COMMANDS[name]
-    if name in _ELSEWHERE and _is_attached(given):
+    if name in _TAKE_ATTACH and _is_attached(given):
         parser.set_defaults(target=None)
     elif name not in _WITHOUT_TARGET:
-        elsewhere = "http:// or https:// and where a server runs; or " if name in _AT_URLS else ""
+        elsewhere = "http:// or https:// and where a server runs; or " if name in _TAKE_URLS else ""
         parser.add_argument(
             "target",
             metavar="TARGET",
@@ -469,7 +470,7 @@ def complete(parser: argparse.ArgumentParser, name: str, given: Sequence[str]) -
 
 
 def _is_attached(given: Sequence[str]) -> bool:
-    """Does `--attach`, which may be cut short, take the place of a target?"""
+    """Test for `--attach` among the words; argparse also accepts it abbreviated."""
     options = given[: given.index("--")] if "--" in given else given
     flags = (word.partition("=")[0] for word in options if word.startswith("--a"))
     return any("--attach".startswith(flag) for flag in flags)

@@ -1,5 +1,5 @@
-"""What a TARGET on the command line means: `file.py`, `file.py:name`, `module`, `module:name`, or a
-folder whose `pyproject.toml` names one of these."""
+"""Loading of a TARGET: `file.py`, `file.py:name`, `module`, `module:name`, or a folder whose
+`pyproject.toml` names one of these."""
 
 import importlib
 import importlib.util
@@ -21,24 +21,29 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 class BadTarget(Exception):
-    """There is no server to be had there; the message says what was looked for and where."""
+    """A target that yields no server; the message names what was searched and where."""
 
 
 class NoModule(BadTarget):
-    """There is no module of this name, and no file that is like it."""
+    """A target that is neither a module nor similar to the name of a file."""
 
 
 class Loaded(NamedTuple):
-    """What a target names, the file that it is from, and the options that were given in vain to
-    what would have served while that was loaded."""
+    """A loaded target.
+
+    Args:
+        found: the object that the target names.
+        file: the file of its module.
+        ignored_keywords: keywords passed to `run` and the like during import, without effect.
+    """
 
     found: Server | Listener
     file: str | None
-    given: set[str]
+    ignored_keywords: set[str]
 
 
 def load(target: str) -> Server:
-    """The server that a target names.
+    """Load the server that a target names.
 
     Raises:
         BadTarget: there is none.
@@ -50,7 +55,7 @@ def load(target: str) -> Server:
 
 
 def load_any(target: str) -> Server | Listener:
-    """The server that a target names, or the listener. A `run()` in its file serves nothing.
+    """Load the server or listener that a target names. A `run()` in its file does nothing.
 
     Raises:
         BadTarget: there is none.
@@ -59,18 +64,18 @@ def load_any(target: str) -> Server | Listener:
 
 
 def load_for_http(target: str) -> Loaded:
-    """The same, with what its file says of serving.
+    """Load a target, and collect the keywords that its file passes to calls that would serve.
 
     Raises:
         BadTarget: there is none.
     """
-    with held_back("stdio", "http") as given:
+    with held_back("stdio", "http") as ignored_keywords:
         found, module = _load(target)
-    return Loaded(found, module.__file__, given)
+    return Loaded(found, module.__file__, ignored_keywords)
 
 
 def load_for_stdio(target: str) -> Server | Listener:
-    """The same, but a `run()` over stdio serves where it is called: this is what comes next anyway.
+    """Load a target to serve it over stdio; a `run()` over stdio in its file serves right there.
 
     Raises:
         BadTarget: there is none.
@@ -86,18 +91,18 @@ def _load(target: str) -> tuple[Server | Listener, ModuleType]:
             "package.module"
         )
     if is_project(target):
-        return _of_project(Path(target))
-    return _found(target)
+        return _from_project(Path(target))
+    return _load_object(target)
 
 
-def _found(target: str) -> tuple[Server | Listener, ModuleType]:
+def _load_object(target: str) -> tuple[Server | Listener, ModuleType]:
     where, name = parts_of(target)
     module = _from_file(Path(where)) if where.endswith(".py") else _from_name(where)
-    return (_named(module, name, where) if name else _only(module, where)), module
+    return (_named_server(module, name, where) if name else _only_server(module, where)), module
 
 
-def _of_project(folder: Path) -> tuple[Server | Listener, ModuleType]:
-    """What `[tool.toolhaft] server = "module:name"` in the `pyproject.toml` of a folder names."""
+def _from_project(folder: Path) -> tuple[Server | Listener, ModuleType]:
+    """Load what `[tool.toolhaft] server = "module:name"` in the folder's settings names."""
     settings = folder / "pyproject.toml"
     if not settings.is_file():
         raise BadTarget(f"{str(folder)!r} is a folder without a pyproject.toml; name a file in it")
@@ -105,7 +110,7 @@ def _of_project(folder: Path) -> tuple[Server | Listener, ModuleType]:
         project = tomllib.loads(settings.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadTarget(f"{str(settings)!r} cannot be read: {error}") from None
-    named = _setting(project)
+    named = _server_setting(project)
     if named is None:
         raise BadTarget(
             f"{str(settings)!r} does not say which server; write there: [tool.toolhaft] "
@@ -114,10 +119,10 @@ def _of_project(folder: Path) -> tuple[Server | Listener, ModuleType]:
     for place in (folder, folder / "src"):
         sys.path.insert(0, str(place.resolve()))
     where, _ = parts_of(named)
-    return _found(str(folder / named) if where.endswith(".py") else named)
+    return _load_object(str(folder / named) if where.endswith(".py") else named)
 
 
-def _setting(project: dict[str, Any]) -> str | None:
+def _server_setting(project: dict[str, Any]) -> str | None:
     found: object = project
     for key in ("tool", "toolhaft", "server"):
         found = cast(dict[str, object], found).get(key) if isinstance(found, dict) else None
@@ -126,7 +131,7 @@ def _setting(project: dict[str, Any]) -> str | None:
 
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
-        near = _near(path)
+        near = _similar_file(path)
         raise BadTarget(f"there is no file {str(path)!r}" + (near and f"; {near}"))
     sys.path.insert(0, str(path.parent.resolve()))
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -139,12 +144,12 @@ def _from_file(path: Path) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise BadTarget(_told(str(path), error)) from error
+        raise BadTarget(_failure_text(str(path), error)) from error
     return module
 
 
-def _near(path: Path) -> str:
-    """Which file was probably meant by one that is not there."""
+def _similar_file(path: Path) -> str:
+    """Suggest an existing file with a similar name; empty if there is none."""
     try:
         known = sorted(each.name for each in path.parent.glob("*.py"))
     except OSError:
@@ -162,11 +167,11 @@ def _from_name(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and name.startswith(error.name):
             raise _no_module(name) from None
-        raise BadTarget(_told(name, error)) from error
+        raise BadTarget(_failure_text(name, error)) from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise BadTarget(_told(name, error)) from error
+        raise BadTarget(_failure_text(name, error)) from error
 
 
 def _no_module(name: str) -> BadTarget:
@@ -175,42 +180,44 @@ def _no_module(name: str) -> BadTarget:
         return BadTarget(f"{name!r} is no file of Python; the name of one ends in .py")
     file = path.with_name(f"{path.name}.py") if path.name else Path("server.py")
     missing = f"there is no module {name!r}; a file is named with its ending"
-    near = _near(file)
+    near = _similar_file(file)
     return BadTarget(f"{missing}; {near}") if near else NoModule(f"{missing}, as in {file}")
 
 
-def _told(where: str, error: BaseException, what: str = "imported") -> str:
-    """What happened while the author's code was used, without our own frames."""
+def _failure_text(where: str, error: BaseException, what: str = "imported") -> str:
+    """Format an error of the author's code, without the frames of this library."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not _is_ours(frame.filename)]
+    own = [frame for frame in frames if not _is_library_frame(frame.filename)]
     lines = traceback.format_list(own) + traceback.format_exception_only(error)
     return f"{where} could not be {what}\n" + "".join(lines).rstrip()
 
 
-def _is_ours(filename: str) -> bool:
+def _is_library_frame(filename: str) -> bool:
     return filename.startswith("<frozen importlib") or Path(filename).is_relative_to(_PACKAGE)
 
 
-def _only(module: ModuleType, where: str) -> Server:
+def _only_server(module: ModuleType, where: str) -> Server:
     servers = {name: value for name, value in vars(module).items() if isinstance(value, Server)}
     distinct = {id(server) for server in servers.values()}
     if len(distinct) == 1:
         return next(iter(servers.values()))
-    if "server" in servers:  # the others are parts of it, or beside it
+    if "server" in servers:  # by convention the main one among several
         return servers["server"]
     if servers:
         listeners = [name for name, value in vars(module).items() if isinstance(value, Listener)]
         choices = " or ".join(f"{where}:{name}" for name in [*servers, *listeners])
         raise BadTarget(f"{where} has several servers; say which: {choices}")
-    maker = next((name for name, value in vars(module).items() if _makes(value, module)), None)
+    maker = next(
+        (name for name, value in vars(module).items() if _makes_server(value, module)), None
+    )
     raise BadTarget(
         f"{where} has no Server; make one at the top of the module, or name a function that makes "
         f"one, as in {where}:{maker or 'FUNCTION'}"
     )
 
 
-def _makes(value: object, module: ModuleType) -> bool:
-    """Does it look as if this made a server, when it is called with nothing?"""
+def _makes_server(value: object, module: ModuleType) -> bool:
+    """Guess whether a function of the module returns a server when called without arguments."""
     if not inspect.isfunction(value) or value.__module__ != module.__name__:
         return False
     signature = inspect.signature(value)
@@ -220,7 +227,7 @@ def _makes(value: object, module: ModuleType) -> bool:
     return made in (Server, "Server") or "server" in value.__name__.lower()
 
 
-def _named(module: ModuleType, name: str, where: str) -> Server | Listener:
+def _named_server(module: ModuleType, name: str, where: str) -> Server | Listener:
     value: Any = getattr(module, name, None)
     if value is None:
         known = [key for key, found in vars(module).items() if isinstance(found, Server)]
@@ -232,7 +239,7 @@ def _named(module: ModuleType, name: str, where: str) -> Server | Listener:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            raise BadTarget(_told(f"{where}:{name}", error, "called")) from error
+            raise BadTarget(_failure_text(f"{where}:{name}", error, "called")) from error
     if inspect.isawaitable(value) or not isinstance(value, Server | Listener):
         raise BadTarget(f"{where}:{name} is {type(value).__name__}, not a Server")
     return value

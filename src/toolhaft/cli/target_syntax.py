@@ -1,19 +1,21 @@
-"""How a TARGET is spelled."""
+"""Syntax of a TARGET."""
 
 from pathlib import Path
 
 
 def parts_of(target: str) -> tuple[str, str]:
-    """The file or module, and the name within it, which is empty if it is left out."""
+    """Split a target into file or module and the name in it, which is empty if omitted."""
     where, colon, name = target.rpartition(":")
-    if not colon or "/" in name or "\\" in name:  # the colon of a drive is not ours
+    if not colon or "/" in name or "\\" in name:  # the colon of a Windows drive
         return target, ""
     return where, name
 
 
 def is_project(target: str) -> bool:
-    """Is it a folder with a `pyproject.toml`, or meant to be one? A bare word may be a package in
-    the present folder just as well."""
+    """Test whether a target is a project folder.
+
+    A bare word counts only if the folder has a `pyproject.toml`: it may also name a package.
+    """
     folder = Path(target)
     if not folder.is_dir():
         return False

@@ -11,7 +11,7 @@ from ..shared.server_session import TOOL_FAILED, Visit, complain, conduct
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the tool answers."""
+    """Call a tool and print its result."""
     return conduct(options, _call)
 
 
@@ -36,9 +36,9 @@ async def _call(visit: Visit, options: argparse.Namespace) -> int:
 
 async def _arguments(visit: Visit, tool: str, words: list[Word]) -> Arguments:
     schema: dict[str, Any] = {}
-    # Over HTTP, headers may have to repeat arguments: the list says which.
+    # Over HTTP, some arguments are mirrored in headers: the input schema names them.
     if visit.is_http or any(word.is_text for word in words):
-        # A tool that is not there has no schema; the server will say so when it is called.
+        # An unknown tool has no schema here; the call then fails with the server's own error.
         for listed in await visit.talk.all_of("tools/list", "tools"):
             if listed.get("name") == tool:
                 schema = listed.get("inputSchema", {})

@@ -1,4 +1,4 @@
-"""`toolhaft check TARGET`: what a reviewer would say of a server before it is released."""
+"""`toolhaft check TARGET`: review a server before its release."""
 
 import argparse
 import asyncio
@@ -25,7 +25,7 @@ _COLUMNS = 100
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what is found; the status is 1 if there are errors."""
+    """Print the findings; return 1 if there are errors."""
     if os.isatty(2):
         complain(f"loading {options.target} …", end="\r")
     try:
@@ -76,7 +76,7 @@ async def _review(options: argparse.Namespace, begin: Start) -> dict[str, Any]:
 
 
 def rendered(target: str, shown: list[Finding], level: str) -> str:
-    """Findings for people, the worst first, each with what to do; the same is said once."""
+    """Format findings as text, the worst first; equal findings are grouped."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for each in shown:
         groups.setdefault((each.level, each.what, each.advice), []).append(each.where)

@@ -1,4 +1,4 @@
-"""`toolhaft clients`: which clients are known, where their files are, what of ours is there."""
+"""`toolhaft clients`: the supported clients, their files, and their entries that use toolhaft."""
 
 import argparse
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _HEAD = ("client", "scope", "found by", "configuration", "servers of ours")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the table."""
+    """Print a table of clients, or JSON."""
     machine = this_machine()
     try:
         reader = Reader(machine)

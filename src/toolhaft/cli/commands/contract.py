@@ -1,4 +1,4 @@
-"""`toolhaft contract TARGET FILE`: what has changed since the file was written, and for whom."""
+"""`toolhaft contract TARGET FILE`: compare a server with the contract in a file."""
 
 import argparse
 from pathlib import Path
@@ -14,7 +14,7 @@ BREAKS = 1
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Compare; the status is 1 if a change breaks clients."""
+    """Print the differences; return 1 if a change breaks clients."""
     return conduct(options, _contract)
 
 
@@ -29,7 +29,7 @@ def _compared(visit: Visit, options: argparse.Namespace, file: Path, now: Json) 
         if options.check:
             missing = f"there is no file {options.file!r}; write it with --update"
             return failed(WRONG_COMMAND, missing)
-        if is_set("CI"):  # where a file is lost, and a misspelled one would never fail
+        if is_set("CI"):  # a file written in CI is lost, and a misspelled name would never fail
             return failed(
                 WRONG_COMMAND,
                 f"there is no file {options.file!r}, and none is written where CI is set; write it "

@@ -32,7 +32,7 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Check the server, work out all changes, then make them; or show them."""
+    """Check the server, plan the changes for all clients, then apply or show them."""
     machine = this_machine()
     try:
         has_target = options.attach is None and options.http is None
@@ -79,7 +79,7 @@ def _wanted(options: argparse.Namespace, target: str) -> Wanted:
 
 
 def _name_of(target: str) -> str:
-    """What a server is called as long as it has not been asked."""
+    """Derive the name of an entry from the target, for a server that is not started."""
     if is_project(target):
         return _spelled(Path(target).resolve().name)
     return _spelled(Path(parts_of(target)[0]).stem)
@@ -100,7 +100,7 @@ def _attached(options: argparse.Namespace, env: dict[str, str]) -> Wanted:
 
 
 def _whereabouts() -> dict[str, str]:
-    """The variable that says where processes are, if they are not where a bridge looks anyway."""
+    """Return the variable that locates the socket directory, if a bridge needs it to find that."""
     here, *_ = directories()
     for name in ("XDG_RUNTIME_DIR", "TMPDIR"):
         known = {name: os.environ.get(name, "")}
@@ -120,7 +120,7 @@ def _remote(options: argparse.Namespace, env: dict[str, str]) -> Wanted:
 
 
 def _run_words(target: str, directory: str | None) -> list[str]:
-    """The target, and the folder to work in, so that both are found from anywhere."""
+    """Return the target and `--directory` with absolute paths, valid in any working directory."""
     where, name = parts_of(target)
     if is_project(target):
         where, name = os.path.abspath(target), ""
@@ -139,7 +139,7 @@ def _run_words(target: str, directory: str | None) -> list[str]:
 
 
 def _is_installed(module: str) -> bool:
-    """Is a module found from any folder, and not only from this one?"""
+    """Test whether a module can be imported from any working directory."""
     elsewhere = [path for path in sys.path if os.path.abspath(path) != os.getcwd()]
     return PathFinder.find_spec(module.partition(".")[0], elsewhere) is not None
 
@@ -154,7 +154,7 @@ def _tried(wanted: Wanted, clients: Sequence[Client], options: argparse.Namespac
 
 
 def _spelled(name: str) -> str:
-    """A name as every client takes it."""
+    """Replace the characters that some client does not accept in a name."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:64] or "server"
 
 
@@ -166,7 +166,7 @@ def _check_name(name: str) -> None:
 
 
 def _tell_unchecked(absent: Sequence[Client], wanted: Wanted, options: argparse.Namespace) -> None:
-    """Say what nobody has tried."""
+    """Report servers that were not started and clients that were not found."""
     target = options.http or (options.attach and f"--attach {options.attach}")
     if target:
         say(f"{wanted.name}: was not tried; this asks it: toolhaft list {target}")
@@ -175,7 +175,7 @@ def _tell_unchecked(absent: Sequence[Client], wanted: Wanted, options: argparse.
 
 
 def _warn(clients: Sequence[Client], wanted: Wanted) -> None:
-    """Say which secrets now stand in files, where the client could look them up instead."""
+    """Report secrets written to files of clients that support references to variables."""
     secrets = {name: value for name, value in wanted.env.items() if _SECRET.search(name)}
     for client in clients:
         plain = [name for name, value in secrets.items() if not refers(value, client)]

@@ -1,4 +1,4 @@
-"""`toolhaft list TARGET [WHAT …]`: what a server offers."""
+"""`toolhaft list TARGET [WHAT …]`: list tools, resources, templates and prompts."""
 
 import argparse
 import asyncio
@@ -11,11 +11,12 @@ from ..shared.console import as_json
 from ..shared.rendering import paragraph, prompt_entry, resource_entry, section, tool_entry
 from ..shared.server_session import Visit, conduct
 
+# Timeout of a completion request, in seconds.
 _PATIENCE = 1.0
 
 
 class _List(NamedTuple):
-    """A list of the protocol: what must be offered, how it is asked for, how it is shown."""
+    """A list of the protocol: capability, method, member of the result, formatter of an entry."""
 
     capability: str
     method: str
@@ -34,7 +35,7 @@ _LISTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the lists that were asked for."""
+    """Print the selected lists."""
     return conduct(options, _list)
 
 
@@ -66,7 +67,7 @@ async def _list(visit: Visit, options: argparse.Namespace) -> int:
 
 
 async def _with_values(visit: Visit, prompt: dict[str, Any]) -> dict[str, Any]:
-    """A prompt whose arguments have the values that the server suggests for them."""
+    """Add to the arguments of a prompt the values that the server suggests for them."""
     arguments = [
         {**argument, "values": await _values(visit, prompt["name"], argument["name"])}
         for argument in prompt.get("arguments", [])
@@ -83,6 +84,6 @@ async def _values(visit: Visit, prompt: str, argument: str) -> list[str]:
         async with asyncio.timeout(_PATIENCE):
             result = await visit.talk.request("completion/complete", params)
     except (McpError, TimeoutError):
-        return []  # a list is useful without what a completer cannot tell
+        return []  # the list is useful without suggestions
     values: list[str] = result["completion"]["values"]
     return values

@@ -1,4 +1,4 @@
-"""`toolhaft metrics NAME|URL`: what a running server was asked for, how often, how long it took."""
+"""`toolhaft metrics NAME|URL`: number and duration of the calls of a running server."""
 
 import argparse
 import contextlib
@@ -25,12 +25,12 @@ from toolhaft_bridge.socket_directory import (
 
 from ...observe.prometheus import table
 from ...observe.totals import BOUNDS, Key, Measured, Page
-from ..option_values import joined
+from ..option_values import joined_headers
 from ..shared.console import as_json, failed, show
 
 
 class _Request(NamedTuple):
-    """What is wanted, of an address and of a process that is attached."""
+    """A request for metrics: the HTTP method for a URL, the command for an attached process."""
 
     verb: str
     ask: str
@@ -38,14 +38,17 @@ class _Request(NamedTuple):
 
 _READ = _Request("GET", "metrics")
 _RESET = _Request("DELETE", "reset-metrics")
+# Exit statuses.
 _REFUSED = 4
 _WRONG = 2
+# Timeout, in seconds.
 _SECONDS = 10
+# Upper bound on a response, in bytes.
 _MOST_BYTES = 64 * 1024 * 1024
 _SAMPLE = re.compile(r"(?P<name>toolhaft_\w+)\{(?P<labels>.*)\} (?P<value>\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(r"\\(.)")
-# Which numbers of ours the outcomes are.
+# Fields of `Measured`, besides `calls`, that an outcome label counts towards.
 _OUTCOMES = {
     "ok": (),
     "error": ("errors",),
@@ -56,13 +59,15 @@ _OUTCOMES = {
 
 
 class NoMetrics(Exception):
-    """There are none to be had there; the message says why."""
+    """Metrics are not available; the message says why."""
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the metrics."""
+    """Print the metrics as tables, JSON or Prometheus text."""
     try:
-        text = text_of(options.where, joined(options.header), _RESET if options.reset else _READ)
+        text = text_of(
+            options.where, joined_headers(options.header), _RESET if options.reset else _READ
+        )
         if options.text:
             show(text, end="")
             return 0
@@ -76,11 +81,11 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def text_of(where: str, headers: dict[str, str], request: _Request = _READ) -> str:
-    """What is exposed there, in the format of Prometheus.
+    """Fetch metrics in the text format of Prometheus, from a URL or an attached process.
 
     Raises:
-        NoMetrics: nothing.
-        ValueError: it is not a place.
+        NoMetrics: there are none.
+        ValueError: `where` is neither a URL nor a valid name.
     """
     if ":" in where or "/" in where:
         return _fetched(_url(where), headers, request.verb)
@@ -102,11 +107,11 @@ def text_of(where: str, headers: dict[str, str], request: _Request = _READ) -> s
 
 
 def _asked(name: str, path: str, question: str) -> str:
-    """What a process that is attached says.
+    """Fetch metrics from the socket of an attached process.
 
     Raises:
-        ConnectionRefusedError, FileNotFoundError: there is none any more.
-        NoMetrics: it does not say.
+        ConnectionRefusedError, FileNotFoundError: the process has ended.
+        NoMetrics: the process sends none.
     """
     try:
         with contextlib.closing(connect(path, _SECONDS)) as wire:
@@ -148,7 +153,7 @@ def _fetched(url: str, headers: dict[str, str], verb: str) -> str:
 
 
 def _opener(host: str) -> urllib.request.OpenerDirector:
-    """A proxy has no way to this machine."""
+    """Build an opener that uses no proxy for loopback addresses."""
     is_here = re.fullmatch(r"(localhost|127(\.\d+){3}|\[::1\])(:\d+)?", host)
     handlers = [urllib.request.ProxyHandler({})] if is_here else []
     return urllib.request.build_opener(*handlers)
@@ -176,10 +181,10 @@ def _unescaped(text: str) -> str:
 
 
 def read(text: str) -> list[Page]:
-    """The metrics of each server.
+    """Parse metrics text into one page per server, path and worker.
 
     Raises:
-        NoMetrics: there are none of ours in it.
+        NoMetrics: the text has no metrics of toolhaft.
     """
     if "# TYPE toolhaft_calls_total counter" not in text:
         raise NoMetrics("what is there are no metrics of toolhaft")
@@ -217,7 +222,7 @@ def _take(fields: dict[str, Any], name: str, labels: dict[str, str], value: floa
 
 def _measured(fields: dict[str, Any]) -> Measured:
     so_far: list[int] = fields.pop("so_far", [])
-    if len(so_far) != len(BOUNDS) + 1:  # none, or of another version
+    if len(so_far) != len(BOUNDS) + 1:  # no histogram, or one of another version
         return Measured(**fields)
     steps = zip(so_far, [0, *so_far], strict=False)
     return Measured(**fields, buckets=tuple(now - before for now, before in steps))

@@ -1,4 +1,4 @@
-"""`toolhaft prompt TARGET NAME [ARG …]`: the messages of a prompt."""
+"""`toolhaft prompt TARGET NAME [ARG …]`: get a prompt."""
 
 import argparse
 
@@ -10,7 +10,7 @@ from ..shared.server_session import Visit, conduct
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the messages."""
+    """Get a prompt and print its messages."""
     return conduct(options, _prompt)
 
 

@@ -1,4 +1,4 @@
-"""`toolhaft ps`: which processes are attached."""
+"""`toolhaft ps`: list the attached processes."""
 
 import argparse
 import contextlib
@@ -13,12 +13,13 @@ from toolhaft_bridge.socket_directory import NotAttached, Refused, ask, connect,
 from ...process.sockets import Taken, locked, remove_stale
 from ..shared.console import as_json, failed, show
 
+# Timeout for one process, in seconds.
 _PATIENCE = 2.0
 _COLUMNS = ("name", "pid", "server", "version", "since", "clients")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the list. Sockets that nobody listens to any more are removed."""
+    """Print the attached processes, and remove sockets whose process has ended."""
     if sys.platform == "win32":
         return failed(2, "attach is not supported on Windows yet")
     found = [_look(name, path) for name, path in sockets()]
@@ -32,7 +33,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _look(name: str, path: str) -> dict[str, Any]:
-    """What a process says of itself, or why it does not."""
+    """Request the description of a process from its socket; on failure, describe the problem."""
     known: dict[str, Any] = {"name": name, "socket": path}
     try:
         with contextlib.closing(connect(path, _PATIENCE)) as wire:
@@ -48,7 +49,7 @@ def _look(name: str, path: str) -> dict[str, Any]:
 
 
 def _removed(path: str) -> dict[str, str]:
-    """What nobody listens to; unless it was too young for that."""
+    """Remove a socket that refuses connections, unless a process has bound it meanwhile."""
     try:
         with locked(path, _PATIENCE):
             remove_stale(path)

@@ -11,7 +11,7 @@ from ..shared.server_session import Visit, complain, conduct
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the resource holds, byte for byte unless somebody looks at it."""
+    """Print a resource: its exact bytes, but on a terminal only its text."""
     return conduct(options, _read)
 
 
@@ -41,7 +41,7 @@ def _show(visit: Visit, contents: list[dict[str, Any]]) -> None:
 
 
 def _bytes(contents: dict[str, Any], *, several: bool) -> bytes:
-    """What one of the contents holds; texts that follow each other do not run together."""
+    """Return the bytes of one item; among several, a text gets a final newline."""
     if "text" not in contents:
         return b64decode(contents["blob"])
     text: str = contents["text"]

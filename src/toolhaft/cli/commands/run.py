@@ -1,4 +1,4 @@
-"""`toolhaft run TARGET`: serve a file or module, to one client over stdio or to many over HTTP."""
+"""`toolhaft run TARGET`: serve a file or module over stdio or HTTP."""
 
 import argparse
 import os
@@ -7,20 +7,20 @@ from ...process import early_interrupt, private_fds
 from ...protocol.ports import Traffic
 from ...serve.listener import Listener
 from ...server.server import Server
-from ..http_settings_check import check_unused, spelled, used_of
+from ..http_settings_check import as_flags, changed_http_options, check_unused
 from ..shared.console import failed
 from ..shared.output_files import cannot_write
 from ..target import BadTarget, load_for_http, load_for_stdio
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Serve until the client ends its side, or until a signal comes."""
+    """Serve until the client closes its side or a signal arrives."""
     over_http = options.http is not None or options.uds is not None
     try:
         if options.http is not None and options.uds is not None:
             raise BadTarget("--http and --uds are two places to listen; choose one")
         if not over_http:
-            # Before any code of the author's runs: what it prints must not reach the client.
+            # Before the author's code is imported: its output must not reach the client.
             private_fds.take()
         if options.directory is not None:
             os.chdir(options.directory)
@@ -44,14 +44,14 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _told(error: Exception) -> str:
-    """What is wrong, without numbers of the system."""
+    """Return the message of an error, without the errno."""
     if not isinstance(error, OSError) or error.filename is not None:
         return str(error)
     return error.strerror or str(error)
 
 
 def _traffic(path: str, option: str) -> Traffic:
-    """A log that is known to be writable, before anybody is served."""
+    """Open the traffic log, so that a file that cannot be written fails before serving."""
     from ...traffic import TrafficLog  # noqa: PLC0415
 
     log = TrafficLog(path)
@@ -72,12 +72,12 @@ def _listener(listener: Listener, options: argparse.Namespace) -> int:
 
 
 def _check_unused(options: argparse.Namespace, *, but: str | None = None) -> None:
-    """What is said of HTTP means nothing over stdio, and a listener has said it itself."""
-    used = [name for name in used_of(options) if name != but]
+    """Refuse HTTP options over stdio and with a `Listener`, which has its own."""
+    used = [name for name in changed_http_options(options) if name != but]
     if used and but is not None:
-        raise BadTarget(f"{spelled(used)}: {options.target} is a Listener, and has its own")
+        raise BadTarget(f"{as_flags(used)}: {options.target} is a Listener, and has its own")
     if used:
-        raise BadTarget(f"{spelled(used)}: only over HTTP; say where, as in --http 127.0.0.1:8000")
+        raise BadTarget(f"{as_flags(used)}: only over HTTP; say where, as in --http 127.0.0.1:8000")
 
 
 def _loaded_for_http(options: argparse.Namespace) -> Server | Listener:

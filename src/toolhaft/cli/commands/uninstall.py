@@ -1,4 +1,4 @@
-"""`toolhaft uninstall CLIENT… NAME`: take a server out of the configuration of clients."""
+"""`toolhaft uninstall CLIENT… NAME`: remove a server from the configuration of clients."""
 
 import argparse
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from ..installing.machine import this_machine
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Work out all changes, then make them; or show them."""
+    """Plan the changes for all clients, then apply or show them."""
     machine = this_machine()
     try:
         if not options.words or options.words[-1] in CLIENTS:
@@ -41,8 +41,10 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _clients(desk: Desk, words: list[str], options: argparse.Namespace) -> Sequence[Client]:
-    """The clients that are named; all of them are those that have the entry. A project may have one
-    for a client that is not on this machine."""
+    """Return the named clients; for `--all`, every client that has the entry.
+
+    With `--all` a client need not be installed: a project may contain its configuration.
+    """
     if not options.all:
         return clients_of(words, None)
     name = options.words[-1]

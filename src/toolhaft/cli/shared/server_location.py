@@ -9,7 +9,7 @@ from ...client.http.sockets import Sockets
 from ...client.http.streamable import Http
 from ...client.memory import InMemory
 from ...client.transport import Transport
-from ..option_values import joined
+from ..option_values import joined_headers
 from ..target import BadTarget, NoModule, load
 
 # How long an interrupted request elsewhere may take to be taken back.
@@ -36,7 +36,7 @@ def place_of(options: argparse.Namespace) -> Place:
     Raises:
         BadTarget: there is none.
     """
-    headers = joined(options.header)
+    headers = joined_headers(options.header)
     if options.attach is None and options.target.lower().startswith(_HTTP):
         try:
             return Place(Http(Sockets(options.target), headers), _GRACE, is_http=True)
