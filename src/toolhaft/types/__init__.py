@@ -1,4 +1,4 @@
-"""The data of the protocol: one neutral model for all revisions.
+"""The data of the protocol: one model for all revisions.
 
 May import nothing but msgspec. Start with `wire`, the base of every type; `tools` is typical.
 """

@@ -1,4 +1,4 @@
-"""What we ask a client for: words of its user, of its model, or where it works."""
+"""Requests of the server to the client: elicitation, sampling and roots."""
 
 from typing import Any, TypeAlias
 
@@ -9,22 +9,22 @@ from .wire import Json, Meta, Wire
 
 
 class ElicitParams(Wire, kw_only=True):
-    """A form for the user."""
+    """Parameters of an `elicitation/create` request in form mode."""
 
     message: str
     requested_schema: dict[str, Json]
 
 
 class ElicitResult(Struct):
-    """What the user has answered to a form or a page."""
+    """Result of `elicitation/create`, in form and in URL mode."""
 
-    # "accept", "decline" or "cancel"; or what a later revision may have beside these.
+    # "accept", "decline" or "cancel". Not a Literal: a later revision may add an action.
     action: str
     content: dict[str, Json] | None = None
 
 
 class ToolUse(Wire, tag_field="type", tag="tool_use"):
-    """A model wants a tool to be called."""
+    """A tool call that a model requests in its reply."""
 
     id: str
     name: str
@@ -33,33 +33,33 @@ class ToolUse(Wire, tag_field="type", tag="tool_use"):
 
 
 class ToolResultContent(Wire, tag_field="type", tag="tool_result"):
-    """What the tool gave, for the model."""
+    """The result of a requested tool call, sent back to the model."""
 
     tool_use_id: str
     content: list[Content]
     is_error: bool | UnsetType = UNSET
 
 
-# What a model writes, and what it is sent.
+# Content blocks in a reply of the model, and in messages to it.
 Written: TypeAlias = TextContent | ImageContent | AudioContent | ToolUse
 Sent: TypeAlias = Written | ToolResultContent
 
 
 class SamplingMessage(Wire):
-    """A message to a model of the client."""
+    """A message to the client's model."""
 
     role: Role
     content: Sent | list[Sent]
 
 
 class ModelHint(Wire):
-    """A model that would be good, by its name or a part of it."""
+    """A suggested model, by its name or a part of it."""
 
     name: str
 
 
 class ModelPreferences(Wire, kw_only=True):
-    """Which model is wanted: hints first, then how much each of three things matters."""
+    """Preferred models, and priorities from 0 to 1 for cost, speed and intelligence."""
 
     hints: list[ModelHint] | UnsetType = UNSET
     cost_priority: float | UnsetType = UNSET
@@ -68,7 +68,7 @@ class ModelPreferences(Wire, kw_only=True):
 
 
 class SamplingTool(Wire):
-    """A tool that the client's model may ask for."""
+    """A tool that the client's model may request."""
 
     name: str
     description: str | UnsetType = UNSET
@@ -76,13 +76,13 @@ class SamplingTool(Wire):
 
 
 class ToolChoice(Wire):
-    """Whether the model may, must or must not ask for a tool."""
+    """Whether the model may, must or must not request a tool."""
 
     mode: str
 
 
 class CreateMessageParams(Wire, kw_only=True):
-    """What a model of the client is asked."""
+    """Parameters of `sampling/createMessage`."""
 
     messages: list[SamplingMessage]
     max_tokens: int
@@ -96,7 +96,7 @@ class CreateMessageParams(Wire, kw_only=True):
 
 
 class CreateMessageResult(Struct, rename="camel"):
-    """What it has written."""
+    """Result of `sampling/createMessage`: the reply of the model."""
 
     role: Role
     content: Written | list[Written]
@@ -105,13 +105,13 @@ class CreateMessageResult(Struct, rename="camel"):
 
 
 class Root(Struct, frozen=True):
-    """A folder or a file that the client works in."""
+    """A folder or file in the client's workspace."""
 
     uri: str
     name: str | None = None
 
 
 class ListRootsResult(Struct):
-    """Where the client works."""
+    """Result of `roots/list`."""
 
     roots: list[Root]

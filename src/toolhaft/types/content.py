@@ -1,4 +1,4 @@
-"""Content blocks: what a tool answers with and what a prompt is made of."""
+"""Content blocks of tool results and prompt messages."""
 
 from typing import Literal, TypeAlias
 
@@ -10,7 +10,7 @@ Role: TypeAlias = Literal["user", "assistant"]
 
 
 class Annotations(Wire):
-    """For whom a block is meant and how much it matters."""
+    """The audience of a block, its priority from 0 to 1, and its last modification."""
 
     audience: list[Role] | UnsetType = UNSET
     priority: float | UnsetType = UNSET
@@ -18,7 +18,7 @@ class Annotations(Wire):
 
 
 class TextContent(Wire, tag_field="type", tag="text"):
-    """Text."""
+    """A text block."""
 
     text: str
     annotations: Annotations | UnsetType = UNSET
@@ -26,7 +26,7 @@ class TextContent(Wire, tag_field="type", tag="text"):
 
 
 class ImageContent(Wire, tag_field="type", tag="image"):
-    """A picture, as bytes (Base64 on the wire)."""
+    """An image block; `data` is Base64 on the wire."""
 
     data: bytes
     mime_type: str
@@ -35,7 +35,7 @@ class ImageContent(Wire, tag_field="type", tag="image"):
 
 
 class AudioContent(Wire, tag_field="type", tag="audio"):
-    """A sound, as bytes (Base64 on the wire)."""
+    """An audio block; `data` is Base64 on the wire."""
 
     data: bytes
     mime_type: str
@@ -44,7 +44,7 @@ class AudioContent(Wire, tag_field="type", tag="audio"):
 
 
 class ResourceLink(Wire, tag_field="type", tag="resource_link"):
-    """A resource that the client may read if it likes."""
+    """A link to a resource, without its contents."""
 
     uri: str
     name: str
@@ -58,7 +58,7 @@ class ResourceLink(Wire, tag_field="type", tag="resource_link"):
 
 
 class TextContents(Wire):
-    """What a resource holds, as text."""
+    """Contents of a resource as text."""
 
     uri: str
     text: str
@@ -67,7 +67,7 @@ class TextContents(Wire):
 
 
 class BlobContents(Wire):
-    """What a resource holds, as bytes (Base64 on the wire)."""
+    """Contents of a resource as bytes; `blob` is Base64 on the wire."""
 
     uri: str
     blob: bytes
@@ -76,7 +76,7 @@ class BlobContents(Wire):
 
 
 class EmbeddedResource(Wire, tag_field="type", tag="resource"):
-    """A resource with what it holds."""
+    """A resource block with its contents."""
 
     resource: TextContents | BlobContents
     annotations: Annotations | UnsetType = UNSET

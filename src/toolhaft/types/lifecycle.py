@@ -1,4 +1,4 @@
-"""How client and server get to know each other."""
+"""Capabilities, and the data of `initialize` and `server/discover`."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .wire import CacheableResult, Identity, Implementation, Json, Params, Resul
 
 
 class ListChanged(Wire):
-    """Settings of the tools and the prompts capability."""
+    """Settings of the tools and of the prompts capability."""
 
     list_changed: bool | UnsetType = UNSET
 
@@ -21,7 +21,7 @@ class ResourcesCapability(Wire):
 
 
 class ServerCapabilities(Wire):
-    """What a server offers; what is unset it does not."""
+    """What a server offers. An unset capability is not offered."""
 
     tools: ListChanged | UnsetType = UNSET
     resources: ResourcesCapability | UnsetType = UNSET
@@ -32,16 +32,16 @@ class ServerCapabilities(Wire):
 
 
 class InitializeParams(Params, kw_only=True):
-    """How a client of an older revision begins."""
+    """Parameters of `initialize` (handshake era)."""
 
-    # Empty if the client does not say; then it is offered our newest.
+    # Empty if the client names no revision; then the newest one with a handshake is offered.
     protocol_version: str = ""
     capabilities: dict[str, Any] = field(default_factory=dict[str, Any])
     client_info: Identity | UnsetType = UNSET
 
 
 class InitializeResult(Result, kw_only=True):
-    """How it is answered."""
+    """Result of `initialize`."""
 
     protocol_version: str
     capabilities: ServerCapabilities
@@ -50,7 +50,7 @@ class InitializeResult(Result, kw_only=True):
 
 
 class DiscoverResult(CacheableResult, kw_only=True):
-    """What a client learns that begins without a handshake."""
+    """Result of `server/discover` (stateless era)."""
 
     supported_versions: list[str]
     capabilities: ServerCapabilities

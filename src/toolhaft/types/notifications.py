@@ -1,4 +1,4 @@
-"""Notifications, and the requests that ask for them."""
+"""Parameters of notifications, and of the requests that turn them on."""
 
 from typing import Literal, TypeAlias
 
@@ -9,7 +9,7 @@ from .wire import Json, Meta, Params, Wire
 LogLevel: TypeAlias = Literal[
     "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
 ]
-# In order of weight, so that a level is compared by its place.
+# In ascending order of severity, so that levels are compared by index.
 LEVELS: tuple[LogLevel, ...] = (
     "debug",
     "info",
@@ -23,13 +23,13 @@ LEVELS: tuple[LogLevel, ...] = (
 
 
 class Notice(Wire):
-    """The parameters of any notification that we send."""
+    """Base of the parameters of every notification that the server sends."""
 
     meta: Meta | UnsetType = field(default=UNSET, name="_meta")
 
 
 class Progress(Notice, kw_only=True):
-    """How far a call is, for who asked to know."""
+    """Parameters of `notifications/progress`."""
 
     progress_token: int | str
     progress: float
@@ -38,7 +38,7 @@ class Progress(Notice, kw_only=True):
 
 
 class LogMessage(Notice, kw_only=True):
-    """A line of a server's log, for its client."""
+    """Parameters of `notifications/message`: a log entry for the client."""
 
     level: LogLevel
     data: Json
@@ -46,26 +46,26 @@ class LogMessage(Notice, kw_only=True):
 
 
 class ResourceUpdated(Notice, kw_only=True):
-    """A resource that a client follows has changed."""
+    """Parameters of `notifications/resources/updated`, for a subscribed resource."""
 
     uri: str
 
 
 class Cancelled(Notice, kw_only=True):
-    """Sent by either side."""
+    """Parameters of `notifications/cancelled`, which either side may send."""
 
     request_id: int | str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
 
 
 class SetLevelParams(Params, kw_only=True):
-    """From which level on a client wants log messages."""
+    """Parameters of `logging/setLevel`: the lowest level to send."""
 
     level: LogLevel
 
 
 class Wishes(Wire):
-    """What a subscription wants to hear of; in the acknowledgement, what it will."""
+    """Kinds of change that a subscription covers: requested, or in the acknowledgement granted."""
 
     tools_list_changed: bool | UnsetType = UNSET
     prompts_list_changed: bool | UnsetType = UNSET
@@ -74,12 +74,12 @@ class Wishes(Wire):
 
 
 class ListenParams(Params, kw_only=True):
-    """What a subscription wants to hear of."""
+    """Parameters of `subscriptions/listen`."""
 
     notifications: Wishes
 
 
 class Acknowledged(Notice, kw_only=True):
-    """What a subscription will hear of; its first notification."""
+    """Parameters of the acknowledgement, the first notification of a subscription."""
 
     notifications: Wishes

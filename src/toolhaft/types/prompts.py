@@ -1,4 +1,4 @@
-"""Prompts, and the completion of what a user types into their arguments."""
+"""Prompts, and completion of the values of their arguments."""
 
 from msgspec import UNSET, Struct, UnsetType, field
 
@@ -7,7 +7,7 @@ from .wire import AskingParams, Icon, Json, Meta, PagedResult, Params, Result, W
 
 
 class PromptArgument(Wire):
-    """One argument of a prompt, as a client shows it."""
+    """One argument of a listed prompt."""
 
     name: str
     title: str | UnsetType = UNSET
@@ -16,7 +16,7 @@ class PromptArgument(Wire):
 
 
 class Prompt(Wire):
-    """A prompt in the list."""
+    """A prompt as `prompts/list` shows it."""
 
     name: str
     title: str | UnsetType = UNSET
@@ -27,60 +27,61 @@ class Prompt(Wire):
 
 
 class ListPromptsResult(PagedResult, kw_only=True):
-    """One page of the prompts."""
+    """Result of `prompts/list`: one page."""
 
     prompts: list[Prompt]
 
 
 class GetPromptParams(AskingParams, kw_only=True):
-    """Which prompt is wanted, with which arguments."""
+    """Parameters of `prompts/get`."""
 
     name: str
-    # Strings, by the specification; checked where an error can name the argument.
+    # The specification allows only strings. That is checked later, where the error message can
+    # name the argument.
     arguments: dict[str, Json] | UnsetType | None = UNSET
 
 
 class PromptMessage(Wire):
-    """One message of a prompt: who says what."""
+    """One message of a prompt: its role and its content."""
 
     role: Role
     content: Content
 
 
 class GetPromptResult(Result, kw_only=True):
-    """The messages of a prompt."""
+    """Result of `prompts/get`."""
 
     messages: list[PromptMessage]
     description: str | UnsetType = UNSET
 
 
 class PromptReference(Struct, tag_field="type", tag="ref/prompt"):
-    """A prompt, of which an argument is to be completed."""
+    """The prompt whose argument is completed."""
 
     name: str
 
 
 class ResourceReference(Struct, tag_field="type", tag="ref/resource"):
-    """A template, of which a variable is to be completed."""
+    """The resource template whose variable is completed."""
 
     uri: str
 
 
 class CompletionArgument(Struct):
-    """What is to be completed, and what was typed so far."""
+    """The name of the argument or variable, and the text typed so far."""
 
     name: str
     value: str
 
 
 class CompletionContext(Struct):
-    """The arguments that are known already."""
+    """The arguments that already have values."""
 
     arguments: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class CompleteParams(Params, kw_only=True):
-    """What suggestions are wanted for."""
+    """Parameters of `completion/complete`."""
 
     ref: PromptReference | ResourceReference
     argument: CompletionArgument
@@ -88,7 +89,7 @@ class CompleteParams(Params, kw_only=True):
 
 
 class Completion(Wire):
-    """Suggestions, and how many more there are."""
+    """Suggested values, how many there are in total, and whether more exist."""
 
     values: list[str]
     total: int | UnsetType = UNSET
@@ -96,6 +97,6 @@ class Completion(Wire):
 
 
 class CompleteResult(Result, kw_only=True):
-    """The answer with suggestions."""
+    """Result of `completion/complete`."""
 
     completion: Completion

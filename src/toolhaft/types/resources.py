@@ -1,4 +1,4 @@
-"""Resources: what can be read, under which URIs, and what was read."""
+"""Resources and resource templates, and the contents of resources."""
 
 from msgspec import UNSET, UnsetType, field
 
@@ -7,7 +7,7 @@ from .wire import AskingParams, CacheableResult, Icon, Meta, PagedResult, Params
 
 
 class Resource(Wire):
-    """A resource in the list."""
+    """A resource as `resources/list` shows it."""
 
     uri: str
     name: str
@@ -21,7 +21,7 @@ class Resource(Wire):
 
 
 class ResourceTemplate(Wire):
-    """A template in the list: all URIs that match it can be read."""
+    """A template as `resources/templates/list` shows it. A URI that matches it can be read."""
 
     uri_template: str
     name: str
@@ -34,30 +34,30 @@ class ResourceTemplate(Wire):
 
 
 class ListResourcesResult(PagedResult, kw_only=True):
-    """One page of the resources."""
+    """Result of `resources/list`: one page."""
 
     resources: list[Resource]
 
 
 class ListResourceTemplatesResult(PagedResult, kw_only=True):
-    """One page of the templates."""
+    """Result of `resources/templates/list`: one page."""
 
     resource_templates: list[ResourceTemplate]
 
 
 class ResourceParams(Params, kw_only=True):
-    """Of `resources/subscribe` and `resources/unsubscribe`."""
+    """Parameters of `resources/subscribe` and `resources/unsubscribe`."""
 
     uri: str
 
 
 class ReadResourceParams(AskingParams, kw_only=True):
-    """Which resource is to be read."""
+    """Parameters of `resources/read`."""
 
     uri: str
 
 
 class ReadResourceResult(CacheableResult, kw_only=True):
-    """What it holds: one content or several."""
+    """Result of `resources/read`."""
 
     contents: list[ResourceContents]

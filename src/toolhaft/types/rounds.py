@@ -1,4 +1,4 @@
-"""What every server has to know of questions, whether it asks or not: how they travel."""
+"""Types of questions that every server loads, even one that asks none (see `client_requests`)."""
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -6,7 +6,7 @@ from .wire import Wire
 
 
 class ElicitUrlParams(Wire, kw_only=True):
-    """A page for the user to visit."""
+    """Parameters of `elicitation/create` in URL mode: a page for the user to visit."""
 
     mode: str
     message: str
@@ -15,19 +15,21 @@ class ElicitUrlParams(Wire, kw_only=True):
 
 
 class ListRootsParams(Wire):
-    """There is nothing to say."""
+    """Parameters of `roots/list`, which has none."""
 
 
 class InputRequest(Wire):
-    """One question of a result that asks for more."""
+    """One question in an `InputRequiredResult`."""
 
     method: str
     params: Wire | Raw | UnsetType = UNSET
 
 
 class InputRequiredResult(Wire, kw_only=True):
-    """Instead of a result: what the client has to answer before there is one. If that is nothing,
-    it is to come back."""
+    """Result of a round that needs answers from the client before the next one.
+
+    Without `input_requests` the client repeats the call later.
+    """
 
     input_requests: dict[str, InputRequest] | UnsetType = UNSET
     request_state: str

@@ -1,4 +1,4 @@
-"""Tools: how they are described, called and answered."""
+"""Tools: list entries, call parameters and results."""
 
 from msgspec import UNSET, Raw, UnsetType, field
 
@@ -7,7 +7,7 @@ from .wire import AskingParams, Icon, Json, Meta, PagedResult, Result, Wire
 
 
 class ToolAnnotations(Wire):
-    """Hints about what a tool does. Unset is not false: it means that nobody said."""
+    """Hints about what a tool does. Unset is not false: the author has not specified it."""
 
     title: str | UnsetType = UNSET
     read_only_hint: bool | UnsetType = UNSET
@@ -17,7 +17,7 @@ class ToolAnnotations(Wire):
 
 
 class Tool(Wire):
-    """A tool in the list."""
+    """A tool as `tools/list` shows it."""
 
     name: str
     title: str | UnsetType = UNSET
@@ -30,21 +30,21 @@ class Tool(Wire):
 
 
 class ListToolsResult(PagedResult, kw_only=True):
-    """One page of the tools."""
+    """Result of `tools/list`: one page."""
 
     tools: list[Tool]
 
 
 class CallToolParams(AskingParams, kw_only=True):
-    """Which tool is called, with which arguments."""
+    """Parameters of `tools/call`."""
 
     name: str
-    # Raw until the tool is known, whose own decoder then reads it in one pass.
+    # Kept as raw JSON until the tool is found. Its decoder then reads them in one pass.
     arguments: Raw | UnsetType = UNSET
 
 
 class CallToolResult(Result, kw_only=True):
-    """What it has answered: content, and data if it has any."""
+    """Result of `tools/call`: content blocks, and structured content if the tool has any."""
 
     content: list[Content]
     # Any JSON value: null is a value here, and not the same as absent.

@@ -1,8 +1,8 @@
-"""The base of every type on the wire, and the small types that many of them share.
+"""The base class of all protocol data, and small types that several modules share.
 
-One neutral model serves all revisions: it has the fields of the newest, all of them optional
-where an older revision lacks them. What a revision does not know is taken out on the way to the
-client (`protocol/lowering.py`), so no type here says which revision it belongs to.
+One model serves all revisions: it has the fields of the newest one, optional where an older
+revision lacks them. `protocol/lowering.py` removes the fields that the client's revision does not
+have, so no type here names a revision.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ CacheScope: TypeAlias = Literal["public", "private"]
 
 
 class Wire(Struct, rename="camel", omit_defaults=True):
-    """Members in camel case; what is unset is absent, so nothing is ever sent as null."""
+    """A JSON object with camel-case members. An unset field is omitted, never sent as null."""
 
 
 class Icon(Wire):
-    """A picture for a client's menus: an https or data URI."""
+    """An icon for a client's menus: an https or data URI."""
 
     src: str
     mime_type: str | UnsetType = UNSET
@@ -30,15 +30,14 @@ class Icon(Wire):
 
 
 class Identity(Wire):
-    """Who a client is. What else it says of itself is for people, and nobody reads it here; so
-    nobody minds how it says it."""
+    """Name and version of a client. Its other members are not read, and so not validated."""
 
     name: str
     version: str
 
 
 class Implementation(Identity):
-    """Who a server is."""
+    """Name, version and description of a server."""
 
     title: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -47,9 +46,9 @@ class Implementation(Identity):
 
 
 class RequestMeta(Struct, gc=False):
-    """The `_meta` of a request, as far as the core reads it. Other keys belong to others."""
+    """The keys of a request's `_meta` that the core reads; it ignores all other keys."""
 
-    # Null is the same as none.
+    # Null means the same as absent.
     progress_token: int | str | UnsetType | None = field(default=UNSET, name="progressToken")
     version: str | UnsetType = field(default=UNSET, name="io.modelcontextprotocol/protocolVersion")
     capabilities: dict[str, Any] | UnsetType = field(
@@ -60,46 +59,46 @@ class RequestMeta(Struct, gc=False):
 
 
 def meta_of(text: Raw | UnsetType) -> Mapping[str, Any]:
-    """All of a `_meta`, also what no struct here has; empty if there is none."""
+    """Decode all keys of a `_meta`, also unknown ones; empty if it is absent."""
     return MappingProxyType({} if text is UNSET else json.decode(text, type=dict[str, Any]))
 
 
 class Params(Struct, rename="camel"):
-    """The parameters of any request."""
+    """Base of the parameters of every request."""
 
-    # Raw, since what the library reads of it is a small part; and by its length it is seen that no
-    # member of the parameters stands twice.
+    # Raw, because the library reads only a few keys of it, and because its length is needed to
+    # detect duplicate members of the parameters.
     meta: Raw | UnsetType = field(default=UNSET, name="_meta")
 
 
 class AskingParams(Params, kw_only=True):
-    """The parameters of a request that may be answered with questions, and then comes again."""
+    """Base of the parameters of calls that may ask questions, and are then repeated."""
 
-    # Raw, for an older revision knows neither and must not mind them.
+    # Raw, because in older revisions neither is defined, and so neither is validated.
     input_responses: Raw | UnsetType = UNSET
     request_state: Raw | UnsetType = UNSET
 
 
 class Result(Wire):
-    """The result of any request. Empty, it is the answer to `ping` and its like."""
+    """Base of every result. An empty one answers `ping` and similar requests."""
 
     meta: Meta | UnsetType = field(default=UNSET, name="_meta")
 
 
 class PageParams(Params):
-    """The parameters of a list request."""
+    """Parameters of a list request."""
 
     cursor: str | UnsetType | None = UNSET
 
 
 class CacheableResult(Result, kw_only=True):
-    """A result that says for how long, and for whom, a client may keep it."""
+    """A result that states how long a client may cache it, and whether caches may share it."""
 
     ttl_ms: int | UnsetType = UNSET
     cache_scope: CacheScope | UnsetType = UNSET
 
 
 class PagedResult(CacheableResult, kw_only=True):
-    """One page of a list; without a cursor it is the last."""
+    """One page of a list; the last one has no cursor."""
 
     next_cursor: str | UnsetType = UNSET
