@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolhaft.import_without_gc import Undisturbed
+from toolhaft.import_without_gc import WithoutGc
 
 
 @pytest.fixture(autouse=True)
@@ -16,14 +16,14 @@ def at_work() -> Iterator[None]:
 
 
 def test_the_collector_rests_and_goes_on() -> None:
-    with Undisturbed():
+    with WithoutGc():
         assert not gc.isenabled()
 
     assert gc.isenabled()
 
 
 def test_it_goes_on_after_an_error() -> None:
-    with pytest.raises(ImportError, match="gone"), Undisturbed():
+    with pytest.raises(ImportError, match="gone"), WithoutGc():
         raise ImportError("gone")
 
     assert gc.isenabled()
@@ -32,15 +32,15 @@ def test_it_goes_on_after_an_error() -> None:
 def test_a_collector_that_its_owner_has_stopped_stays_so() -> None:
     gc.disable()
 
-    with Undisturbed():
+    with WithoutGc():
         assert not gc.isenabled()
 
     assert not gc.isenabled()
 
 
 def test_blocks_may_be_nested() -> None:
-    with Undisturbed():
-        with Undisturbed():
+    with WithoutGc():
+        with WithoutGc():
             assert not gc.isenabled()
         assert not gc.isenabled()
 
@@ -50,7 +50,7 @@ def test_blocks_may_be_nested() -> None:
 def test_who_comes_while_another_ends_does_not_stop_it_for_good(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first, second = Undisturbed(), Undisturbed()
+    first, second = WithoutGc(), WithoutGc()
     first.__enter__()
 
     def asked_just_before_the_first_ends() -> bool:

@@ -48,7 +48,7 @@ the others. Type checkers read `__init__.pyi`.
 
 from importlib import import_module as _import
 
-from .import_without_gc import Undisturbed as _Undisturbed
+from .import_without_gc import WithoutGc as _WithoutGc
 
 _HOMES = {
     ".about": ("REVISIONS",),
@@ -156,7 +156,7 @@ def __getattr__(name: str) -> object:
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with _Undisturbed():
+    with _WithoutGc():
         module = _import(home, __name__)
     value = globals()[name] = getattr(module, name)
     return value

@@ -3,7 +3,7 @@
 import gc
 
 
-class Undisturbed:
+class WithoutGc:
     """In a `with` block the collector rests, if it was at work."""
 
     __slots__ = ("_was_at_work",)

@@ -1,7 +1,7 @@
 """Headers of requests, one after the other: what is known again is what would be let in anyway.
 
 `protocol/http/headers.py` looks headers up by where they stand among all names, and remembers that;
-`Regulars` lets in without a word who was let in before. Both are held against the plain way.
+`AdmittedHeads` lets in without a word who was let in before. Both are held against the plain way.
 """
 
 import json
@@ -22,7 +22,7 @@ from toolhaft.protocol.http.headers import (
     Head,
     decoded,
 )
-from toolhaft.protocol.http.rules import Doors, Regulars, unreadable
+from toolhaft.protocol.http.rules import AdmittedHeads, OriginPolicy, unreadable
 from toolhaft.protocol.revisions import REVISIONS
 from toolhaft.types.tools import CallToolParams
 
@@ -38,15 +38,17 @@ def meet(data: bytes) -> None:
     Nothing is remembered of earlier inputs, so that an input alone shows what is wrong.
     """
     head_module._layouts.clear()
-    regulars, doors = Regulars(LONGEST_BODY), Doors()
+    regulars, doors = AdmittedHeads(LONGEST_BODY), OriginPolicy()
     for lines in data.split(b"\n\n"):
         fields = [field(line) for line in lines.split(b"\n")]
         head = regulars.meet(fields)
         plain = _plain(fields)
         _check_lookup(head, fields, plain)
         _check_routes(head, fields, plain)
-        refusal = Doors().refusal(Head(fields)) or unreadable(Head(fields), LONGEST_BODY)
-        assert doors.refusal(head) == Doors().refusal(Head(fields)), "it depends on who came before"
+        refusal = OriginPolicy().refusal(Head(fields)) or unreadable(Head(fields), LONGEST_BODY)
+        assert doors.refusal(head) == OriginPolicy().refusal(Head(fields)), (
+            "it depends on who came before"
+        )
         if head.welcome:
             assert refusal is None, f"known again, though it is refused: {refusal}"
             assert b"origin" not in plain, "a page goes without a word"

@@ -20,9 +20,9 @@ from toolhaft.protocol.framing import Framer, TooLong
 from toolhaft.protocol.handshake import Session
 from toolhaft.protocol.http.rules import (
     LOOPBACK,
-    Doors,
     Fields,
     Head,
+    OriginPolicy,
     Refused,
     cors,
     preflight,
@@ -78,9 +78,9 @@ def _received() -> Iterator[bytes]:
 # --- protocol/http --------------------------------------------------------------------------------
 
 _doors = (
-    Doors(),
-    Doors(origins=["https://my.example"]),
-    Doors(["my.example:8000", "*"]),
+    OriginPolicy(),
+    OriginPolicy(origins=["https://my.example"]),
+    OriginPolicy(["my.example:8000", "*"]),
 )
 
 

@@ -15,8 +15,8 @@ from toolhaft.protocol.calls import Answer, Batch, Call, Cancel, Notice, Reply
 from toolhaft.protocol.handshake import Session
 from toolhaft.protocol.http.headers import Fields, Head, compare, decoded
 from toolhaft.protocol.http.rules import (
-    Doors,
-    Regulars,
+    AdmittedHeads,
+    OriginPolicy,
     cors,
     preflight,
     status_of,
@@ -119,8 +119,8 @@ def _peer(chance: random.Random) -> Peer:
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_no_request_makes_the_rules_raise(seed: int) -> None:
     chance = random.Random(seed)
-    doors = Doors(origins=["https://my.example"])
-    regulars = Regulars(1000)
+    doors = OriginPolicy(origins=["https://my.example"])
+    regulars = AdmittedHeads(1000)
     seen: dict[str, int] = {}
     codes: set[int] = set()
     for number in range(REQUESTS_PER_RUN):
@@ -174,8 +174,8 @@ def test_any_headers_are_let_in_or_refused(
     fields: Fields, hosts: list[str], origins: list[str]
 ) -> None:
     head = Head(fields)
-    first = Doors(hosts, origins).refusal(head)
-    doors = Doors(hosts, origins)
+    first = OriginPolicy(hosts, origins).refusal(head)
+    doors = OriginPolicy(hosts, origins)
 
     check_refusal(first)
     assert doors.refusal(head) == doors.refusal(head) == first

@@ -24,7 +24,7 @@ from toolhaft.errors import (
 from toolhaft.protocol.calls import Call, Reply
 from toolhaft.protocol.http.headers import Head, compare, decoded
 from toolhaft.protocol.http.rules import (
-    Doors,
+    OriginPolicy,
     Refused,
     cors,
     preflight,
@@ -142,7 +142,7 @@ def test_the_version_says_the_era(version: str | None, stateless: bool) -> None:
     assert head(**said).stateless is stateless
 
 
-# Doors: by which name we are called
+# OriginPolicy: by which name we are called
 
 
 OURS = [
@@ -192,20 +192,20 @@ NOT_OURS = [
 
 @pytest.mark.parametrize("host", OURS)
 def test_this_machine_is_let_in_by_its_names(host: str) -> None:
-    assert Doors().refusal(head(host=host)) is None
+    assert OriginPolicy().refusal(head(host=host)) is None
 
 
 @pytest.mark.parametrize("host", NOT_OURS)
 def test_any_other_name_is_misdirected(host: str) -> None:
-    assert status(Doors().refusal(head(host=host))) == 421
+    assert status(OriginPolicy().refusal(head(host=host))) == 421
 
 
 def test_a_request_without_a_name_is_misdirected() -> None:
-    assert status(Doors().refusal(head())) == 421
+    assert status(OriginPolicy().refusal(head())) == 421
 
 
 def test_a_request_without_a_name_is_told_to_send_one() -> None:
-    message = message_of(Doors().refusal(head()))
+    message = message_of(OriginPolicy().refusal(head()))
 
     assert message.startswith("the header Host is missing; send the name")
     assert "allow_hosts" not in message
@@ -213,7 +213,7 @@ def test_a_request_without_a_name_is_told_to_send_one() -> None:
 
 @pytest.mark.parametrize("host", ["a b", "http://localhost", "localhost:port"])
 def test_what_is_no_name_is_not_suggested_as_one(host: str) -> None:
-    message = message_of(Doors().refusal(head(host=host)))
+    message = message_of(OriginPolicy().refusal(head(host=host)))
 
     assert message.startswith(f"the header Host names no host: {host!r}")
     assert "allow_hosts" not in message
@@ -221,14 +221,14 @@ def test_what_is_no_name_is_not_suggested_as_one(host: str) -> None:
 
 @pytest.mark.parametrize("origin", ["", "evil.example"])
 def test_what_is_no_origin_is_not_suggested_as_one(origin: str) -> None:
-    message = message_of(Doors().refusal(head(host="localhost", origin=origin)))
+    message = message_of(OriginPolicy().refusal(head(host="localhost", origin=origin)))
 
     assert "https://example.com" in message
     assert "allow_origins" not in message
 
 
 def test_the_refusal_of_a_name_says_what_to_set() -> None:
-    message = message_of(Doors().refusal(head(host="my.example:8000")))
+    message = message_of(OriginPolicy().refusal(head(host="my.example:8000")))
 
     assert message == (
         "this server does not answer as 'my.example:8000'; if it should, add it: "
@@ -249,7 +249,7 @@ def test_the_refusal_of_a_name_says_what_to_set() -> None:
     ],
 )
 def test_a_name_that_is_allowed_is_let_in(allowed: str, host: str) -> None:
-    assert Doors([allowed]).refusal(head(host=host)) is None
+    assert OriginPolicy([allowed]).refusal(head(host=host)) is None
 
 
 @pytest.mark.parametrize(
@@ -266,27 +266,27 @@ def test_a_name_that_is_allowed_is_let_in(allowed: str, host: str) -> None:
     ],
 )
 def test_a_name_that_is_not_quite_allowed_is_misdirected(allowed: str, host: str) -> None:
-    assert status(Doors([allowed]).refusal(head(host=host))) == 421
+    assert status(OriginPolicy([allowed]).refusal(head(host=host))) == 421
 
 
 def test_what_the_refusal_suggests_is_what_lets_in() -> None:
-    refusal = Doors().refusal(head(host="my.example:8000"))
+    refusal = OriginPolicy().refusal(head(host="my.example:8000"))
     suggested = message_of(refusal).partition("allow_hosts=['")[2].partition("']")[0]
 
-    assert Doors([suggested]).refusal(head(host="my.example:8000")) is None
+    assert OriginPolicy([suggested]).refusal(head(host="my.example:8000")) is None
 
 
 def test_a_long_name_is_not_told_in_full() -> None:
-    assert len(message_of(Doors().refusal(head(host="x" * 5000)))) < 600
+    assert len(message_of(OriginPolicy().refusal(head(host="x" * 5000)))) < 600
 
 
-# Doors: whose pages
+# OriginPolicy: whose pages
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("host", OURS)
 def test_pages_of_this_machine_are_let_in(scheme: str, host: str) -> None:
-    assert Doors().refusal(head(host="localhost", origin=f"{scheme}://{host}")) is None
+    assert OriginPolicy().refusal(head(host="localhost", origin=f"{scheme}://{host}")) is None
 
 
 @pytest.mark.parametrize(
@@ -300,11 +300,11 @@ def test_pages_of_this_machine_are_let_in(scheme: str, host: str) -> None:
     ],
 )
 def test_pages_of_others_are_forbidden(origin: str) -> None:
-    assert status(Doors().refusal(head(host="localhost", origin=origin))) == 403
+    assert status(OriginPolicy().refusal(head(host="localhost", origin=origin))) == 403
 
 
 def test_the_refusal_of_a_page_says_what_to_set() -> None:
-    refusal = Doors().refusal(head(host="localhost", origin="https://my.example"))
+    refusal = OriginPolicy().refusal(head(host="localhost", origin="https://my.example"))
 
     assert message_of(refusal) == (
         "pages of 'https://my.example' may not use this server; if they should, add it: "
@@ -313,7 +313,7 @@ def test_the_refusal_of_a_page_says_what_to_set() -> None:
 
 
 def test_the_refusal_of_an_opaque_origin_does_not_suggest_to_admit_all_of_them() -> None:
-    refusal = Doors().refusal(head(host="localhost", origin="null"))
+    refusal = OriginPolicy().refusal(head(host="localhost", origin="null"))
 
     assert message_of(refusal) == (
         "pages of 'null' may not use this server; they may be files, or sandboxed frames of any "
@@ -334,7 +334,7 @@ def test_the_refusal_of_an_opaque_origin_does_not_suggest_to_admit_all_of_them()
     ],
 )
 def test_an_origin_that_is_allowed_is_let_in(allowed: str, origin: str) -> None:
-    assert Doors(origins=[allowed]).refusal(head(host="localhost", origin=origin)) is None
+    assert OriginPolicy(origins=[allowed]).refusal(head(host="localhost", origin=origin)) is None
 
 
 @pytest.mark.parametrize(
@@ -349,25 +349,25 @@ def test_an_origin_that_is_allowed_is_let_in(allowed: str, origin: str) -> None:
     ],
 )
 def test_an_origin_that_is_not_quite_allowed_is_forbidden(allowed: str, origin: str) -> None:
-    refusal = Doors(origins=[allowed]).refusal(head(host="localhost", origin=origin))
+    refusal = OriginPolicy(origins=[allowed]).refusal(head(host="localhost", origin=origin))
 
     assert status(refusal) == 403
 
 
 def test_pages_of_a_name_that_is_allowed_are_our_own() -> None:
-    doors = Doors(["my.example"])
+    doors = OriginPolicy(["my.example"])
 
     assert doors.refusal(head(host="my.example", origin="https://my.example:444")) is None
 
 
 def test_any_name_is_not_any_page() -> None:
-    refusal = Doors(["*"]).refusal(head(host="my.example", origin="https://evil.com"))
+    refusal = OriginPolicy(["*"]).refusal(head(host="my.example", origin="https://evil.com"))
 
     assert status(refusal) == 403
 
 
 def test_who_was_let_in_before_lets_in_nobody_else() -> None:
-    doors = Doors()
+    doors = OriginPolicy()
     doors.refusal(head(host="localhost"))
     doors.refusal(head(host="localhost", origin="http://localhost"))
 
@@ -377,14 +377,14 @@ def test_who_was_let_in_before_lets_in_nobody_else() -> None:
 
 
 def test_who_was_let_in_before_may_not_say_it_twice() -> None:
-    doors = Doors()
+    doors = OriginPolicy()
     doors.refusal(head(host="localhost"))
     refusal = doors.refusal(Head([(b"host", b"localhost"), (b"host", b"localhost")]))
 
     assert status(refusal) == 400
 
 
-# Doors: what is repeated, and what is too much
+# OriginPolicy: what is repeated, and what is too much
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_who_was_let_in_before_may_not_say_it_twice() -> None:
 )
 def test_a_header_by_which_requests_are_routed_comes_once(name: str) -> None:
     fields = [(b"host", b"localhost"), (name.encode(), b"x"), (name.encode(), b"x")]
-    refusal = Doors().refusal(Head(fields))
+    refusal = OriginPolicy().refusal(Head(fields))
 
     assert status(refusal) == 400
     assert message_of(refusal) == f"the header {name} was sent more than once"
@@ -410,14 +410,14 @@ def test_of_a_request_with_an_envelope_a_header_that_repeats_the_body_is_judged_
     version = (b"mcp-protocol-version", b"2026-07-28")
     fields = [(b"host", b"localhost"), version, (name.encode(), b"x"), (name.encode(), b"x")]
 
-    assert Doors().refusal(Head(fields)) is None
+    assert OriginPolicy().refusal(Head(fields)) is None
 
 
 @pytest.mark.parametrize("name", ["accept", "cookie", "x-forwarded-for", "via"])
 def test_other_headers_may_come_often(name: str) -> None:
     fields = [(b"host", b"localhost"), (name.encode(), b"x"), (name.encode(), b"y")]
 
-    assert Doors().refusal(Head(fields)) is None
+    assert OriginPolicy().refusal(Head(fields)) is None
 
 
 def many(count: int, size: int = 1) -> Head:
@@ -425,28 +425,28 @@ def many(count: int, size: int = 1) -> Head:
 
 
 def test_a_hundred_headers_are_read() -> None:
-    assert Doors().refusal(many(99)) is None
+    assert OriginPolicy().refusal(many(99)) is None
 
 
 def test_more_than_a_hundred_headers_are_too_many() -> None:
-    assert status(Doors().refusal(many(100))) == 431
+    assert status(OriginPolicy().refusal(many(100))) == 431
 
 
 def test_headers_that_repeat_are_counted_one_by_one() -> None:
     fields = [(b"host", b"localhost"), *((b"x-a", b"x") for _ in range(100))]
 
-    assert status(Doors().refusal(Head(fields))) == 431
+    assert status(OriginPolicy().refusal(Head(fields))) == 431
 
 
 def test_headers_of_32_kib_are_too_long() -> None:
-    assert Doors().refusal(many(16, 2000)) is None
-    assert status(Doors().refusal(many(17, 2000))) == 431
+    assert OriginPolicy().refusal(many(16, 2000)) is None
+    assert status(OriginPolicy().refusal(many(17, 2000))) == 431
 
 
 def test_the_names_of_headers_count_too() -> None:
     fields = [(b"host", b"localhost"), (b"x" * 33_000, b"")]
 
-    assert status(Doors().refusal(Head(fields))) == 431
+    assert status(OriginPolicy().refusal(Head(fields))) == 431
 
 
 # Bodies

@@ -6,7 +6,7 @@ import pytest
 
 from toolhaft.protocol.http import headers as head_module
 from toolhaft.protocol.http.headers import Fields, Head
-from toolhaft.protocol.http.rules import Doors, Regulars, unreadable
+from toolhaft.protocol.http.rules import AdmittedHeads, OriginPolicy, unreadable
 
 MOST = 1000
 OLDER = {"mcp_protocol_version": "2025-11-25"}
@@ -29,15 +29,15 @@ def fields(**changes: str | None) -> Fields:
     return [(name, value) for name, value in changed.items() if value is not None]
 
 
-def familiar() -> Regulars:
+def familiar() -> AdmittedHeads:
     """Those who know what is ordinary."""
-    regulars = Regulars(MOST)
+    regulars = AdmittedHeads(MOST)
     regulars.remember(regulars.meet(fields()))
     return regulars
 
 
 def test_nobody_is_known_at_first() -> None:
-    assert not Regulars(MOST).meet(fields()).welcome
+    assert not AdmittedHeads(MOST).meet(fields()).welcome
 
 
 def test_who_was_let_in_is_known() -> None:
@@ -121,16 +121,16 @@ def test_who_says_too_much_is_looked_at() -> None:
 
 
 def test_a_page_is_looked_at_each_time() -> None:
-    regulars = Regulars(MOST)
+    regulars = AdmittedHeads(MOST)
     head = regulars.meet(fields(origin="http://localhost"))
-    assert Doors().refusal(head) is None
+    assert OriginPolicy().refusal(head) is None
     regulars.remember(head)
 
     assert not regulars.meet(fields(origin="http://localhost")).welcome
 
 
 def test_a_message_whose_length_nobody_knows_is_looked_at_each_time() -> None:
-    regulars = Regulars(MOST)
+    regulars = AdmittedHeads(MOST)
     chunked = fields(content_length=None, transfer_encoding="chunked")
     head = regulars.meet(chunked)
     assert unreadable(head, MOST) is None
@@ -186,7 +186,7 @@ def test_endless_names_are_not_remembered() -> None:
 def test_some_pairs_may_be_lists(place: int) -> None:
     mixed: list[Any] = fields()
     mixed[place] = list(mixed[place])
-    regulars = Regulars(MOST)
+    regulars = AdmittedHeads(MOST)
     regulars.remember(regulars.meet(mixed))
 
     assert regulars.meet(mixed).welcome
@@ -194,7 +194,7 @@ def test_some_pairs_may_be_lists(place: int) -> None:
 
 def test_a_value_may_be_a_bytearray() -> None:
     odd: list[Any] = [*fields(), (b"x-odd", bytearray(b"1"))]
-    regulars = Regulars(MOST)
+    regulars = AdmittedHeads(MOST)
     regulars.remember(regulars.meet(odd))
 
     assert regulars.meet(odd).welcome

@@ -20,7 +20,7 @@ from ..process import early_interrupt, private_fds
 from ..process.loop_guard import run_to_the_end
 from ..process.sockets import UnixSocket, listen
 from ..process.stderr_log import drain, log_to_stderr
-from ..protocol.http.rules import LOOPBACK, Doors
+from ..protocol.http.rules import LOOPBACK, OriginPolicy
 from ..protocol.limits import Limits
 from ..protocol.ports import Bus, Store
 from ..server.keywords import RunnerName, Terms
@@ -305,7 +305,7 @@ def _offer(app: App, path: str, service: Offered, terms: Terms, own_hosts: Seque
     """
     if terms.sessions == "stateless":
         _check_sessions(service, "and sessions='stateless' keeps none; use 'stateful'")
-    doors = Doors([*terms.allow_hosts, *own_hosts], terms.allow_origins)
+    doors = OriginPolicy([*terms.allow_hosts, *own_hosts], terms.allow_origins)
     settings = Settings(
         doors=doors, sessions=terms.sessions, guard=terms.guard, pairs=terms.legacy_sse
     )

@@ -19,7 +19,7 @@ from ..features.functions.markers import Current
 from ..features.instructions import Instructions
 from ..features.lifecycle import Lifecycle
 from ..features.providers.prefix import Prefix
-from ..import_without_gc import Undisturbed
+from ..import_without_gc import WithoutGc
 from ..metrics import Metrics
 from ..process.safe_logging import tell
 from ..process.thread_pool import Lane
@@ -333,11 +333,11 @@ class Server(Registering, Settled):
             return
         check_no_loop()
         if http is None:
-            with Undisturbed():
+            with WithoutGc():
                 from ..serve.early_start import begin  # noqa: PLC0415
 
             begun = begin(self, framing)
-            with Undisturbed():
+            with WithoutGc():
                 from ..serve.over_stdio import run_stdio  # noqa: PLC0415
 
             run_stdio(self, begun)

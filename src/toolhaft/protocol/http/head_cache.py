@@ -1,8 +1,7 @@
-"""Heads of HTTP requests that were parsed before.
+"""Matching of raw HTTP heads against heads that were parsed before.
 
-The requests of one client differ in their bodies, and so in the length that the head tells of them;
-those that come through a proxy also in their sessions. Whoever has parsed one head knows what
-another one says that is the same, byte for byte, but for these two.
+The heads of one client's requests differ in Content-Length only; of those through a proxy, also in
+the session id. A head that is otherwise equal, byte for byte, need not be parsed again.
 """
 
 import re
@@ -11,21 +10,22 @@ from typing import Final
 from ...lazy_regex import pattern
 from .headers import Head
 
+# Bytes of a head to match.
 _LONGEST: Final = 2000
-# Of a value that changes, with the end of its line; what is longer is not known again.
+# Bytes of a value that may vary, with its CRLF; a longer one does not match.
 _LONGEST_VALUE: Final = 130
 _LENGTHS = pattern(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})\r\n", re.IGNORECASE)
 _SESSIONS = pattern(rb"\r\nmcp-session-id:[ \t]*([!-~]{1,127})\r\n", re.IGNORECASE)
 
 
 class Known:
-    """A head, but for the length of the body and the session.
+    """A parsed head, in whose text Content-Length and the session id may vary.
 
     Args:
-        text: the head, all of it.
-        head: what was found in it.
-        length: the place of the body's length in the text.
-        session: the place of the session's id, if there is one that may change.
+        text: the raw head.
+        head: the parsed head.
+        length: start and end of Content-Length's value in the text.
+        session: start and end of the session id, if there is one and it may vary.
     """
 
     __slots__ = (
@@ -47,21 +47,21 @@ class Known:
         first, last = length, length
         if session is not None:
             first, last = sorted((length, session))
-        # What is around the two; with one of them, there is nothing between.
+        # The fixed text around the two values; with only one of them, `_between` is empty.
         self._is_length_first = first == length
         self._before = text[: first[0]]
         self._between = text[first[1] : last[0]] if session is not None else b""
         self._after = text[last[1] :]
         self._session = session
-        self._came(text, head)
+        self._set_last(text, head)
 
-    def _came(self, text: bytes, head: Head) -> None:
-        """This came last: many requests are of the same length."""
+    def _set_last(self, text: bytes, head: Head) -> None:
+        """Store the last head whole, for `request` to compare first: many lengths are equal."""
         self._text = text
         self._head = head
         self._size = head.length
         if self._session is not None:
-            # What is around the session: ids of ours are all of the same length, too.
+            # The text around the session id; our ids are all of the same length.
             id_ = head.session or b""
             start = self._session[0]
             if self._is_length_first:
@@ -70,23 +70,24 @@ class Known:
             self._until, self._rest = text[:start], text[start + len(id_) :]
 
     def request(self, data: bytes) -> tuple[Head, bytes] | None:
-        """The head and the body of a request with this head, if that is just what it is. A session
-        that is new may be any text, and is yet to be looked up."""
+        """Split a request into head and body, or return None if its head does not match.
+
+        A session id that differs is unchecked text: it is yet to be looked up."""
         text = self._text
         if data.startswith(text):
             head = self._head
         elif self._session is None:
-            return self._another(data)
+            return self._with_other_length(data)
         else:
             start, end = self._session
             if not (data.startswith(self._until) and data.startswith(self._rest, end)):
-                return self._another(data)
+                return self._with_other_length(data)
             head = self._head.with_session(data[start:end])
         body = data[len(text) :]
         return (head, body) if len(body) == self._size else None
 
-    def _another(self, data: bytes) -> tuple[Head, bytes] | None:
-        """One that differs in the length, too."""
+    def _with_other_length(self, data: bytes) -> tuple[Head, bytes] | None:
+        """Do the same for a request that differs in Content-Length, too."""
         before, between, after = self._before, self._between, self._after
         if not data.startswith(before):
             return None
@@ -107,23 +108,23 @@ class Known:
         if len(data) - end != int(length):
             return None
         head = self._head.with_length(length, session)
-        self._came(data[:end], head)
+        self._set_last(data[:end], head)
         return head, data[end:]
 
 
 def known(data: bytes, head: Head) -> Known | None:
-    """A head to know again, out of a whole request and what was found in it.
+    """Make a matcher out of a request, or None if its head cannot be matched safely.
 
     Args:
-        data: one request, and nothing else; its body has the length that the head tells.
-        head: its headers.
+        data: exactly one request, with a body of the length in its head.
+        head: its parsed head.
     """
     end = data.find(b"\r\n\r\n", 0, _LONGEST) + 4
     lengths = [match.span(1) for match in _LENGTHS.finditer(data, 0, end)]
     sessions = [match.span(1) for match in _SESSIONS.finditer(data, 0, end)]
-    # Whatever is said twice is for others to judge, each time.
+    # Repeated headers always take the full path.
     if head.repeated or len(lengths) != 1 or len(sessions) != (head.session is not None):
         return None
-    # Without sessions nobody would look it up, and it could be any text.
+    # Stateless requests look up no session, so an unchecked id must not vary there.
     session = None if head.stateless or not sessions else sessions[0]
     return Known(data[:end], head, lengths[0], session)

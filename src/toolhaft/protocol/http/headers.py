@@ -1,7 +1,7 @@
 """The headers of a request.
 
-A client sends the same headers in the same order each time, some of them with other values. So
-where each of them stands is looked up by the names of all, at once, and not one by one.
+A client sends the same header names in the same order each time. So the index of each header that
+matters is cached in a `_Layout`, keyed by the tuple of all names.
 """
 
 import binascii
@@ -23,15 +23,16 @@ SESSION: Final = b"mcp-session-id"
 METHOD: Final = b"mcp-method"
 NAME: Final = b"mcp-name"
 LAST_EVENT: Final = b"last-event-id"
-# Headers that repeat arguments of a tool begin with this.
+# Prefix of headers that repeat arguments of a tool.
 PARAM: Final = b"mcp-param-"
+# Bounds of a head: number of headers, and bytes of all names and values.
 MOST_HEADERS: Final = 100
 LONGEST_HEADERS: Final = 32 * 1024
-# Whether a message may be posted depends on these, and on its length.
+# Headers that decide, beside Content-Length, whether a POST is admitted.
 _JUDGED: Final = (
     b"host", b"origin", b"content-type", b"accept", b"content-encoding", b"transfer-encoding",
 )  # fmt: skip
-# What `Mcp-Name` repeats, by method.
+# The parameter that `Mcp-Name` repeats, by method.
 _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _PLAIN = pattern(r"[A-Za-z0-9_./:-]+")
 _VISIBLE = pattern(r"[\x20-\x7e\t]*")
@@ -39,28 +40,29 @@ _SENTINEL = ("=?base64?", "?=")
 
 Fields = list[tuple[bytes, bytes]]
 Pairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
-# Those of the headers in their order, and then None.
+# Values in the order of the headers, then None, so that index -1 means "absent".
 Values: TypeAlias = tuple[bytes | None, ...]
 _Names: TypeAlias = tuple[bytes, ...]
 
 
 def repeats_body(name: bytes) -> bool:
-    """Does a header of this name, in lower case, repeat what the body says?"""
+    """Return whether the header of this lowercase name repeats a member of the body."""
     return name in (VERSION, METHOD, NAME) or name.startswith(PARAM)
 
 
+# Headers with credentials: heads that have one are not cached.
 _SECRET: Final = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
+# Cached layouts, and bytes of the names of one.
 _MOST_LAYOUTS: Final = 200
 _LONGEST_LAYOUT: Final = 2000
 
 
 class _Layout(Struct, frozen=True, kw_only=True):
-    """Where among the values of a request those stand that decide what becomes of it; where None
-    is, if they are not there."""
+    """Indexes into `Head.sent` of the headers that matter; -1, where None is, for absent ones."""
 
-    # Names that came more than once.
+    # Names that occur more than once.
     repeated: frozenset[bytes]
-    # All names, and how long they are together.
+    # All names, and their total length in bytes.
     names: _Names
     size: int
     length: int
@@ -68,13 +70,13 @@ class _Layout(Struct, frozen=True, kw_only=True):
     session: int
     method: int
     name: int
-    # Is one of them a secret of the client's, which is not kept?
+    # Whether a header holds credentials, so that the head must not be cached.
     is_secret: bool
-    # Gives the values that decide whether a message may be posted.
+    # Returns the values of the headers in `_JUDGED`.
     judged: Callable[[Values], Any]
 
 
-# Those that were seen lately.
+# Cache of layouts by their names.
 _layouts: Final[dict[_Names, _Layout]] = {}
 
 
@@ -97,7 +99,7 @@ def _lay_out(names: _Names) -> _Layout:
     )
     if size <= _LONGEST_LAYOUT and len(names) <= MOST_HEADERS:
         if len(_layouts) >= _MOST_LAYOUTS:
-            _layouts.clear()  # who is still there is soon known again
+            _layouts.clear()  # active clients refill it soon
         _layouts[names] = layout
     return layout
 
@@ -111,9 +113,9 @@ def _twice(names: _Names) -> frozenset[bytes]:
 
 
 class Envelope(Struct, frozen=True, eq=False):
-    """A call of a tool that was accepted with some head: the text of its `_meta`, the tool that it
-    names, the principal, and what all of them have come to."""
+    """A tool call that was accepted with a head, and the `meta` and `caller` it resulted in."""
 
+    # The text of `_meta`, and the name of the tool.
     text: Raw
     name: str
     principal: str | None
@@ -125,7 +127,7 @@ _new = object.__new__
 
 
 class Head(Mapping[str, str]):
-    """The headers of a request, by name in whatever case, without blanks around their values."""
+    """The headers of a request: names in any case, values without surrounding whitespace."""
 
     __slots__ = (
         "_agreed",
@@ -143,47 +145,48 @@ class Head(Mapping[str, str]):
 
     def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
         pairs: Pairs = tuple(fields)
-        # Servers give the names in lower case.
+        # ASGI servers give lowercase names.
         names, values = zip(*pairs) if pairs else _EMPTY  # noqa: B905 - they are pairs
         layout = _layouts.get(names) or _lay_out(names)
-        # Are there no more of them than anybody needs?
+        # Whether number and size of the headers are within the bounds.
         size = layout.size + len(b"".join(values))
         self.fits = size <= LONGEST_HEADERS and len(names) <= MOST_HEADERS
-        # Those that came more than once.
+        # Names that occur more than once.
         self.repeated = layout.repeated
         if layout.repeated:
             names, values = zip(*_joined(pairs), strict=True)
             layout = _lay_out(names)
         self._raw: Mapping[bytes, bytes] | None = None
-        # What they and a body were found to say last: the version, the method, and which parameter
-        # is called how.
+        # The last body that agreed with these headers: version, method, and the name and value of
+        # the parameter that `Mcp-Name` repeats.
         self._agreed: tuple[object, str, str | None, object] | None = None
-        # The first call of a tool that was accepted with this head; see `Peer.take`.
+        # The first tool call that was accepted with this head; see `Peer.take`.
         self.accepted: Envelope | None = None
         self.layout = layout
         self.sent: Values = (*values, None)
-        # Which session the client names.
+        # The value of Mcp-Session-Id.
         self.session = self.sent[layout.session]
-        # The revision that the header names, or that silence stands for; None is one that nobody
-        # knows. And does the request say by that that it belongs to the era without a handshake? A
-        # version that nobody knows is newer than us, and so are its rules.
+        # The revision that MCP-Protocol-Version names, the default without that header, or None for
+        # an unknown one; and whether it belongs to the stateless era. An unknown revision is taken
+        # for a newer one, so it counts as stateless.
         version = self.sent[layout.version]
         self.revision, self.stateless = _REVISIONS.get(version) or _named(version)
-        # Is it known that a message with this head is let in? See `Regulars`.
+        # Whether a message with this head is known to be admitted; see `AdmittedHeads`.
         self.welcome = False
 
     def with_length(self, length: bytes, session: bytes | None) -> "Head":
-        """The same with another length of the body, and perhaps another session; neither of them
-        is new, and nothing is there twice."""
+        """Copy with another Content-Length and session id.
+
+        Only for a head without repeated names that has the header of each value given."""
         other, place = self.with_session(session), self.layout.length
         other.sent = (*self.sent[:place], length, *self.sent[place + 1 :])
         return other
 
     def with_session(self, session: bytes | None) -> "Head":
-        """The same with another session, if there is one at all, and nothing is there twice."""
+        """Copy with another session id, for a head without repeated names."""
         other = _new(Head)
         other.session = session
-        # With the session of the first that was seen; who asks for all of them gets this one's.
+        # Still holds the session id of the original; `raw` replaces it.
         other.sent = self.sent
         other.layout = self.layout
         other.repeated = self.repeated
@@ -198,14 +201,14 @@ class Head(Mapping[str, str]):
 
     @property
     def size(self) -> int:
-        """Of all names and values together, if nothing came twice."""
+        """Bytes of all names and values; only for a head without repeated names."""
         return self.layout.size + sum(map(len, self.raw.values()))
 
     @property
     def raw(self) -> Mapping[bytes, bytes]:
-        """By their names in lower case, as they came. Others may have the same head."""
+        """Values as received, by lowercase name. Read-only: requests may share a head."""
         if self._raw is None:
-            pairs = zip(self.layout.names, self.sent)  # noqa: B905 - and then None
+            pairs = zip(self.layout.names, self.sent)  # noqa: B905 - `sent` has None at the end
             values = cast(dict[bytes, bytes], dict(pairs))
             if self.session is not None:
                 values[SESSION] = self.session
@@ -222,39 +225,42 @@ class Head(Mapping[str, str]):
         return len(self.raw)
 
     def text(self, name: bytes) -> str | None:
-        """A header by its name in lower case, if it is there."""
+        """Return a header's value by its lowercase name, or None."""
         value = self.raw.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
     @property
     def length(self) -> int:
-        """Of the body, as the client tells it, if it is `welcome`."""
+        """Content-Length of a head that is `welcome`, in bytes."""
         return int(self.sent[self.layout.length] or 0)
 
     def needs_envelope(self, method: str) -> bool:
-        """Must the body say who asks? A handshake with a client that is newer than us need not."""
+        """Return whether `_meta` must identify the caller, as in the stateless era.
+
+        `initialize` of a client of an unknown, newer revision needs no envelope."""
         revision = self.revision
         return method != "initialize" if revision is None else not revision.handshake
 
-    # What the body is compared with
+    # Comparison with the body
 
     def agrees(self, version: object, method: str, params: object) -> bool:
-        """Is it known that the headers say what the body says? Else there is more to compare."""
+        """Return whether an equal body was compared before and agreed; if not, check it."""
         found = self._agreed
         if found is None or params is None:
             return False
-        known, said, member, value = found
+        known_version, known_method, member, value = found
         return (
-            said == method
-            and known == version
+            known_method == method
+            and known_version == version
             and (member is None or getattr(params, member) == value)
         )
 
     def check_version(self, meta: RequestMeta) -> None:
-        """The version in the body and the one in the header are the same.
+        """Compare the version in the body with the header.
 
         Raises:
-            HeaderMismatch: they are not; the body is complete, else it would be told so first.
+            HeaderMismatch: they differ. Not for an incomplete envelope, which is refused later for
+                what it lacks.
         """
         revision = self.revision
         if revision is not None and revision.date == meta.version and self.layout.version >= 0:
@@ -263,11 +269,10 @@ class Head(Mapping[str, str]):
             raise HeaderMismatch("MCP-Protocol-Version", self.text(VERSION), str(meta.version))
 
     def check_route(self, version: object, method: str, params: object) -> None:
-        """The headers by which requests are routed say what the body says, which is of the version
-        that the header names.
+        """Compare Mcp-Method and Mcp-Name with the body, whose version was compared before.
 
         Raises:
-            HeaderMismatch: one of them does not.
+            HeaderMismatch: one of them differs, or was repeated.
         """
         sent, layout = self.sent, self.layout
         if self.repeated:
@@ -286,7 +291,7 @@ class Head(Mapping[str, str]):
         self._agreed = (version, method, member, name)
 
     def check_repeated(self) -> None:
-        """Of two values a proxy may read the one and we the other, even if one of them is right.
+        """Refuse repeated headers that mirror the body: a proxy may use one value, we the other.
 
         Raises:
             HeaderMismatch: a header that repeats the body was sent more than once.
@@ -300,7 +305,7 @@ class Head(Mapping[str, str]):
 _SHOWN: Final = {VERSION: "MCP-Protocol-Version", METHOD: "Mcp-Method", NAME: "Mcp-Name"}
 _NONE: Final[frozenset[bytes]] = frozenset()
 _EMPTY: Final[tuple[_Names, _Names]] = ((), ())
-# With whether it is of the era without a handshake.
+# A revision, or None for an unknown one, and whether it is of the stateless era.
 _Claimed: TypeAlias = tuple[Revision | None, bool]
 _REVISIONS: Final[dict[bytes | None, _Claimed]] = {
     None: (DEFAULT_HANDSHAKE, False),
@@ -320,15 +325,15 @@ def _joined(fields: Pairs) -> Pairs:
 
 
 def _is_plain(name: str) -> bool:
-    """Does it stand in a header as it is? Most names do."""
+    """Return whether a name needs no encoding in a header. Most do not."""
     return (name.isidentifier() and name.isascii()) or _PLAIN.fullmatch(name) is not None
 
 
 def compare(name: str, sent: str | None, expected: str) -> None:
-    """A header beside the text that it repeats.
+    """Compare a header with the text that it repeats.
 
     Raises:
-        HeaderMismatch: it is missing, or says something else.
+        HeaderMismatch: it is missing or differs.
     """
     try:
         if sent is not None and decoded(sent) == expected:
@@ -339,16 +344,16 @@ def compare(name: str, sent: str | None, expected: str) -> None:
 
 
 def listed(value: str) -> list[str]:
-    """The values of a header that is a list. "A recipient MAY combine multiple field lines within a
-    field section that have the same field name into one field line", with commas: clients and
-    proxies do, so it makes no difference whether it was sent once or more often."""
+    """Split a header that is a comma-separated list.
+
+    "A recipient MAY combine multiple field lines within a field section that have the same field
+    name into one field line", with commas: so a repeated header and a combined one are equal."""
     parts = value.split(",") if '"' not in value else _outside_quotes(value)
     return [part for each in parts if (part := each.strip(" \t"))]
 
 
 def _outside_quotes(value: str) -> list[str]:
-    """The same for a header with quoted texts, whose commas are their own. Each character is looked
-    at once, whatever a client sends."""
+    """Split at the commas outside of quoted strings, in linear time."""
     parts: list[str] = []
     start = 0
     is_quoted = is_escaped = False
@@ -363,10 +368,10 @@ def _outside_quotes(value: str) -> list[str]:
 
 
 def decoded(value: str) -> str:
-    """A header's value: as it is, or out of Base64 if it is marked so.
+    """Decode a header's value: plain, or Base64 between the sentinels.
 
     Raises:
-        ValueError: it is marked so, and is not Base64 of UTF-8 in its one right form.
+        ValueError: invalid characters, or not canonical Base64 of UTF-8 between the sentinels.
     """
     first, last = _SENTINEL
     if not _VISIBLE.fullmatch(value):

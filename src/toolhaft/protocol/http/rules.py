@@ -1,8 +1,8 @@
-"""The rules of MCP over HTTP: which requests are let in, and what the others are told.
+"""The rules of MCP over HTTP: which requests are admitted, and how the others are answered.
 
-Pure functions and values: what a request says of itself goes in, a decision comes out. The order of
-the checks is part of the protocol, for a client learns from the first one that fails. The headers
-that repeat what the body says are checked in `peer.py`, between the steps that read the body.
+Pure functions and values: headers in, a decision out. The order of the checks is part of the
+protocol, since the client is told of the first check that fails. Headers that repeat members of the
+body are checked in `peer.py`, between the steps that read the body.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ from .headers import (
     repeats_body,
 )
 
-# Told twice, two readers might take a different one each.
+# Headers that must not be repeated: a proxy and this server might each use a different value.
 ROUTING: Final = frozenset(
     {
         b"host", b"origin", b"authorization", b"content-type", b"content-length",
@@ -40,14 +40,15 @@ ROUTING: Final = frozenset(
 )  # fmt: skip
 _NO_HOST = "the header Host {}; send the name by which you call this server, such as 'localhost'"
 _STRANGE = "if they should, add it: allow_origins=[{}], or --allow-origin on the command line"
-# All of them have the same one, so no setting is suggested.
 _NO_ORIGIN = "an origin is said as in 'https://example.com'"
+# All opaque pages share the origin `null`, so no setting is suggested.
 _OPAQUE = "they may be files, or sandboxed frames of any site: serve the page at an address"
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
-_MOST_WELCOME: Final = 100
-# Of heads that are remembered: so many bytes each, and so many of them.
-_LONGEST_REGULAR: Final = 1000
-_MOST_REGULARS: Final = 200
+# Cached entries: pairs of Host and Origin, and tuples of checked header values.
+_MOST_ADMITTED_VALUES: Final = 100
+# Cached heads: bytes of one, and number of entries.
+_LONGEST_CACHED_HEAD: Final = 1000
+_MOST_CACHED_HEADS: Final = 200
 
 _AUTHORITY = r"(\[[0-9A-Fa-f:.]{2,}\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?"
 _HOST = pattern(_AUTHORITY)
@@ -55,7 +56,7 @@ _ORIGIN = pattern(r"https?://" + _AUTHORITY)
 
 
 class Refused(Struct, frozen=True):
-    """A request that is not let in, and its answer."""
+    """The HTTP answer to a request that is not admitted."""
 
     status: int
     body: bytes
@@ -65,7 +66,7 @@ class Refused(Struct, frozen=True):
 def refused(
     status: int, why: str | McpError, id_: Id | UnsetType = UNSET, **headers: str
 ) -> Refused:
-    """An answer that says why."""
+    """Make the answer that states the reason, as a JSON-RPC error."""
     error = InvalidRequest(why) if isinstance(why, str) else why
     named = tuple(
         (name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()
@@ -73,36 +74,37 @@ def refused(
     return Refused(status, failure(id_, error), named)
 
 
-class Doors:
-    """The hosts that we are, and the origins of the pages that may talk to us.
+class OriginPolicy:
+    """The values of Host and Origin that are admitted.
 
-    A page of a foreign site can make a browser send requests to us, and a name can be made to lead
-    to this machine. Both show in what the browser says of itself."""
+    A page of a foreign site can make a browser send requests to this server (CSRF), and a foreign
+    name can be made to resolve to this machine (DNS rebinding). The browser's Origin and Host
+    headers reveal both."""
 
     def __init__(self, hosts: Iterable[str] = LOOPBACK, origins: Iterable[str] = ()) -> None:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
-        # Most requests look like one before.
-        self._welcome: set[tuple[bytes | None, ...]] = set()
+        # Pairs of Host and Origin that passed before.
+        self._admitted: set[tuple[bytes | None, ...]] = set()
 
     def refusal(self, head: Head) -> Refused | None:
-        """Why a request is not let in, if it is not."""
+        """Return the refusal of a request, or None if it is admitted."""
         raw = head.raw
         refusal = too_much(head)
         if refusal is not None:
             return refusal
         known = (raw.get(b"host"), raw.get(b"origin"))
-        if known in self._welcome and not head.repeated:
+        if known in self._admitted and not head.repeated:
             return None
         refusal = self._refusal(head)
-        if refusal is None and len(self._welcome) < _MOST_WELCOME:
-            self._welcome.add(known)
+        if refusal is None and len(self._admitted) < _MOST_ADMITTED_VALUES:
+            self._admitted.add(known)
         return refusal
 
     def _refusal(self, head: Head) -> Refused | None:
         repeated = [name for name in head.repeated if name in ROUTING or name.startswith(PARAM)]
         if head.stateless:
-            # A request with an envelope is told of these as of headers that differ from its body.
+            # For a request with an envelope these are a HeaderMismatch; see `check_repeated`.
             repeated = [name for name in repeated if not repeats_body(name)]
         if repeated:
             name = min(repeated).decode()
@@ -120,19 +122,19 @@ class Doors:
             )
         origin = head.get("origin")
         if origin is not None and not self.admits(origin, host):
-            told = f"pages of {shown(origin)} may not use this server; "
+            reason = f"pages of {shown(origin)} may not use this server; "
             if "://" in origin:
-                told += _STRANGE.format(shown(origin))
+                reason += _STRANGE.format(shown(origin))
             else:
-                told += _OPAQUE if origin == "null" else _NO_ORIGIN
-            return refused(403, told)
+                reason += _OPAQUE if origin == "null" else _NO_ORIGIN
+            return refused(403, reason)
         return None
 
     def admits(self, origin: str, host: str) -> bool:
-        """May pages of this origin talk to us, who are called by this name?"""
+        """Return whether pages of this origin may send requests to this Host."""
         if "*" in self._origins or origin.lower() in self._origins:
             return True
-        # Any name may be ours, and yet not every page is.
+        # With any Host allowed, pages of the same origin are admitted, others not.
         if "*" in self._hosts and origin.lower().partition("://")[2] == host.lower():
             return True
         return self._is_named(_ORIGIN.fullmatch(origin))
@@ -147,41 +149,44 @@ class Doors:
         return name in self._hosts or f"{name}:{port}" in self._hosts
 
 
-class Regulars:
-    """The heads of messages that were let in, by `Doors.refusal` and `unreadable`: whoever comes
-    with the same is let in without a word. Most do, for a client's requests differ in their bodies.
+class AdmittedHeads:
+    """Cache of heads that passed `OriginPolicy.refusal` and `unreadable`.
+
+    A request with an equal head is admitted without these checks. Most have one, since the requests
+    of one client differ in their bodies only.
 
     Args:
-        most: the bytes of the longest body.
+        most: length of the longest body, in bytes.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # By all that is in them, and by that which decides.
+        # Admitted heads by all of their fields.
         self._heads: dict[Pairs, Head] = {}
+        # Values of the headers that decide, see `_Layout.judged`, of admitted heads.
         self._judged: set[Values] = set()
-        # The one that came last.
+        # Fields and head of the last request that was found in the cache.
         self._last: tuple[Fields, Head] | None = None
 
     def meet(self, fields: Iterable[tuple[bytes, bytes]]) -> Head:
-        """The head of a message, which is `welcome` if it is known to be.
+        """Return the head of a request, with `welcome` set if it is known to be admitted.
 
-        The next request often has the headers of the one before. To compare the two lists takes
-        less than half of what it takes to hash a list that the server has just made."""
+        Consecutive requests often have equal headers. Comparing the two lists takes less than half
+        of the time of hashing a list that the server has just made."""
         last = self._last
         if last is not None and fields == last[0]:
             return last[1]
         all_of_it = tuple(fields)
         try:
             head = self._heads.get(all_of_it) if self._heads else None
-        except TypeError:  # the server has lists for some pairs
+        except TypeError:  # the server gives some pairs as lists, which have no hash
             head = None
         if head is None:
-            return self._another(all_of_it)
+            return self._parse(all_of_it)
         self._last = (list(all_of_it), head)
         return head
 
-    def _another(self, fields: Pairs) -> Head:
+    def _parse(self, fields: Pairs) -> Head:
         head = Head(fields)
         sent = head.sent
         if (
@@ -191,8 +196,8 @@ class Regulars:
             and self._is_short(sent[head.layout.length])
         ):
             head.welcome = True
-            if head.size <= _LONGEST_REGULAR and not head.layout.is_secret:
-                self._keep(fields, head)
+            if head.size <= _LONGEST_CACHED_HEAD and not head.layout.is_secret:
+                self._cache(fields, head)
         return head
 
     def _is_short(self, length: bytes | None) -> bool:
@@ -204,36 +209,36 @@ class Regulars:
         )
 
     def remember(self, head: Head) -> None:
-        """This one was let in."""
-        # A page is told by which origin it was let in, so it does not go without a word.
+        """Record that a request with this head was admitted."""
+        # The answer to a browser's page has CORS headers, so such a request takes the full path.
         if b"origin" in head.raw or not self._is_short(head.sent[head.layout.length]):
             return
         judged: Values = head.layout.judged(head.sent)
-        if sum(map(len, filter(None, judged))) <= _LONGEST_REGULAR:
-            if len(self._judged) >= _MOST_WELCOME:
+        if sum(map(len, filter(None, judged))) <= _LONGEST_CACHED_HEAD:
+            if len(self._judged) >= _MOST_ADMITTED_VALUES:
                 self._judged.clear()
             self._judged.add(judged)
 
-    def _keep(self, fields: Pairs, head: Head) -> None:
-        # A server may have lists for pairs, which are equal to none of these.
+    def _cache(self, fields: Pairs, head: Head) -> None:
+        # As tuples: a server that gives lists for pairs never compares equal.
         self._last = ([(name, value) for name, value in fields], head)
-        if not head.stateless:  # there would be as many as there are sessions
+        if not head.stateless:  # the session id is a header: one entry per session
             return
-        if len(self._heads) >= _MOST_REGULARS:
-            self._heads.clear()  # whoever is still there is soon known again
-        with contextlib.suppress(TypeError):  # the server has lists for some pairs
+        if len(self._heads) >= _MOST_CACHED_HEADS:
+            self._heads.clear()  # active clients refill it soon
+        with contextlib.suppress(TypeError):  # the server gives some pairs as lists
             self._heads[fields] = head
 
 
 def too_much(head: Head) -> Refused | None:
-    """More headers than anybody needs."""
+    """Refuse a head with more headers, or longer ones, than are read."""
     if head.fits:
         return None
     return refused(431, f"at most {MOST_HEADERS} headers of {LONGEST_HEADERS} bytes are read")
 
 
 def cors(origin: str) -> Fields:
-    """What lets a page of an admitted origin read the answer."""
+    """Return the headers by which a page of an admitted origin may read the answer."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1", "replace")),
         (b"access-control-expose-headers", b"Mcp-Session-Id, WWW-Authenticate"),
@@ -242,7 +247,7 @@ def cors(origin: str) -> Fields:
 
 
 def preflight(asked: str) -> Fields:
-    """What a page may send: of the headers it wants to, those of MCP and of its transport."""
+    """Answer a CORS preflight: of the requested headers, allow those of MCP and its transport."""
     known = {"content-type", "accept", "authorization", "last-event-id"}
     names = [name.strip().lower() for name in asked.split(",")]
     allowed = ", ".join(name for name in names if name in known or name.startswith("mcp-"))
@@ -254,8 +259,15 @@ def preflight(asked: str) -> Fields:
 
 
 def unreadable(head: Head, most: int, *, streams: bool = True) -> Refused | None:
-    """Why a body is not even read, if it is not: its kind, its size, who knows where it ends, or
-    because the client does not take the answer, which may be a stream."""
+    """Return the refusal of a body that is not read, or None.
+
+    Reasons: its media type, its size, an ambiguous length, or an Accept that does not cover both
+    forms of the answer, JSON and event stream.
+
+    Args:
+        most: length of the longest body, in bytes.
+        streams: whether the answer may be a stream, so that Accept is checked.
+    """
     get = head.raw.get
     accept = get(b"accept") if streams else None
     refusal = _kind_refusal(get(b"content-type"), accept, get(b"content-encoding"))
@@ -272,7 +284,7 @@ def unreadable(head: Head, most: int, *, streams: bool = True) -> Refused | None
 
 
 def too_long(most: int) -> Refused:
-    """A body beyond the limit; the rest of it is not read."""
+    """Refuse a body beyond the limit; the rest of it is not read."""
     return refused(413, f"message too long: at most {most} bytes are read", connection="close")
 
 
@@ -280,19 +292,19 @@ def too_long(most: int) -> Refused:
 def _kind_refusal(
     sent: bytes | None, accept: bytes | None, encoding: bytes | None
 ) -> Refused | None:
-    """Is it JSON that is sent, and does the client take both forms of an answer?"""
+    """Return the refusal for a body that is not JSON, or an Accept that lacks a form of answer."""
     if encoding is not None and encoding.strip().lower() != b"identity":
         return refused(415, "send the body as it is, without Content-Encoding")
     if _essence(sent or b"") != b"application/json":
-        told = shown((sent or b"").decode("latin-1"))
-        return refused(415, f"Content-Type must be application/json, not {told}")
+        found = shown((sent or b"").decode("latin-1"))
+        return refused(415, f"Content-Type must be application/json, not {found}")
     if not (takes(accept, b"application/json") and takes(accept, b"text/event-stream")):
         return refused(406, "Accept must have application/json and text/event-stream")
     return None
 
 
 def takes(accept: bytes | None, media: bytes) -> bool:
-    """Does a client that says this take this kind of answer?"""
+    """Return whether this Accept header, or None for none, covers a media type."""
     if accept is None:
         return True
     kinds = {_essence(part) for part in accept.split(b",")}
@@ -303,13 +315,17 @@ def _essence(media: bytes) -> bytes:
     return media.partition(b";")[0].strip().lower()
 
 
-# What the status says, which the code in the body says as well.
+# HTTP statuses that the specification fixes for error codes.
 _OF_CODE: Final = {-32020: 400, -32021: 400, -32022: 400}
 _MALFORMED: Final = (-32700, -32600)
 
 
 def status_of(error: McpError | None, *, stateless: bool, by_protocol: bool) -> int:
-    """The status of an answer, by who refused what. Sessions see most errors in the body only."""
+    """Return the HTTP status of an answer. In sessions most errors are in the body only.
+
+    Args:
+        by_protocol: whether the request was refused before it became a call.
+    """
     if error is None:
         return 200
     if error.code in _OF_CODE:

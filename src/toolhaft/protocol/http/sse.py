@@ -6,37 +6,37 @@ from typing import Final
 HEADERS: Final = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
-    # A proxy that gathers the stream would hold back what is meant to come at once.
+    # Keeps nginx from buffering the stream.
     (b"x-accel-buffering", b"no"),
 )
-# The same for a stream that is over when it begins, as a value of its own to be known by.
+# The same for a stream whose events are all known when it starts; told apart by identity.
 FINISHED: Final = (*HEADERS,)
-# A line that no client looks at, so that nobody takes a quiet stream for a dead one.
+# An SSE comment, which clients ignore; keeps proxies from closing an idle stream.
 KEEP_ALIVE: Final = b": still here\n\n"
 
 
 def event(frame: bytes) -> bytes:
-    """A message; JSON as we write it has no line breaks."""
+    """Encode a message as an event. Our JSON has no line breaks, so one `data` line suffices."""
     return b"event: message\ndata: %b\n\n" % frame
 
 
 def events(frames: Iterable[bytes]) -> bytes:
-    """Messages, at least one."""
+    """Encode one or more messages as events."""
     return b"event: message\ndata: %b\n\n" % b"\n\nevent: message\ndata: ".join(frames)
 
 
 def numbered(stream: int, position: int, frame: bytes) -> bytes:
-    """A message that a client can name later, to be told what came after it."""
+    """Encode a message with an event id, from which a client can resume the stream."""
     return b"id: %d-%d\nevent: message\ndata: %b\n\n" % (stream, position, frame)
 
 
 def primer(stream: int, milliseconds: int) -> bytes:
-    """The first event of a stream: nothing yet but its name, and when to come back."""
+    """Encode the first event of a stream: an id to resume from, and the delay before a retry."""
     return b"id: %d-0\nretry: %d\ndata: \n\n" % (stream, milliseconds)
 
 
 def place(last_event: str) -> tuple[int, int] | None:
-    """The stream and the position that an event's id names, if it is one of ours."""
+    """Parse an event id into stream and position; None if the id is not one of ours."""
     stream, dash, position = last_event.partition("-")
     if not (dash and _is_number(stream) and _is_number(position)):
         return None
@@ -44,7 +44,7 @@ def place(last_event: str) -> tuple[int, int] | None:
 
 
 def endpoint(uri: str) -> bytes:
-    """Where to post to: the first event of a stream of the oldest revision."""
+    """Encode the URI for POST requests: the first event of a stream of revision 2024-11-05."""
     return b"event: endpoint\ndata: %b\n\n" % uri.encode()
 
 

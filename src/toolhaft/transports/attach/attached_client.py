@@ -15,7 +15,7 @@ from ...protocol.limits import Limits
 from ...protocol.ports import Place
 from ..pipes import Input, Output
 from .inline_loop_many import Ear, ManyEars
-from .passed_fds import Handed, RecordedOutput
+from .passed_fds import PassedDescriptors, RecordedOutput
 
 _A_MOMENT: Final = 0.05
 
@@ -34,7 +34,7 @@ class _Way(NamedTuple):
 
 def _way(
     wire: socket.socket,
-    handed: Handed,
+    handed: PassedDescriptors,
     framer: Framer,
     limits: Limits,
     *,
@@ -53,7 +53,7 @@ async def converse(
     wire: socket.socket,
     rest: bytes,
     *,
-    handed: Handed,
+    handed: PassedDescriptors,
     loop: Loop,
     place: Place | None,
     ending: asyncio.Event,

@@ -28,7 +28,7 @@ from ..startup import Entry
 from .attached_client import converse
 from .hooks import Hook, Hooks, Refused
 from .inline_loop_many import ManyEars
-from .passed_fds import Handed
+from .passed_fds import PassedDescriptors
 from .preamble import Preamble, check_user, first_line, tell_bridge, understood
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class Host:
         self._process = os.getpid()
         self._loop = Loop(ManyEars())
         self._over = asyncio.Event()
-        self._clients: dict[asyncio.Task[None], tuple[socket.socket, Handed]] = {}
+        self._clients: dict[asyncio.Task[None], tuple[socket.socket, PassedDescriptors]] = {}
         # Those of whom only a stop function is left.
         self._leaving: set[asyncio.Task[Any]] = set()
         self._served = 0
@@ -190,7 +190,7 @@ class Host:
             self._loop.call_later(_A_WHILE, self._accept_again)
             return
         wire.setblocking(False)
-        handed = Handed()
+        handed = PassedDescriptors()
         task = self._loop.create_task(self._meet(wire, handed))
         shelter(task)
         self._clients[task] = wire, handed
@@ -208,7 +208,7 @@ class Host:
         if not task.cancelled() and task.exception() is not None:
             log.error("a client was not served", exc_info=task.exception())
 
-    async def _meet(self, wire: socket.socket, handed: Handed) -> None:
+    async def _meet(self, wire: socket.socket, handed: PassedDescriptors) -> None:
         """Hear what somebody wants, and give it."""
         try:
             line, rest = await self._first_line(wire, handed)
@@ -239,7 +239,9 @@ class Host:
             kind = type(entry.error).__name__
             raise Refused(f"its lifespan failed: {kind}; its own log says why")
 
-    async def _first_line(self, wire: socket.socket, handed: Handed) -> tuple[bytes | None, bytes]:
+    async def _first_line(
+        self, wire: socket.socket, handed: PassedDescriptors
+    ) -> tuple[bytes | None, bytes]:
         """What a client says first, and what came behind it; None if it has said nothing."""
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -263,7 +265,7 @@ class Host:
         }
 
     async def _serve_client(
-        self, wire: socket.socket, handed: Handed, wanted: Preamble, rest: bytes
+        self, wire: socket.socket, handed: PassedDescriptors, wanted: Preamble, rest: bytes
     ) -> None:
         around, find = self._hooks.around, self._hooks.find
         async with (

@@ -34,7 +34,7 @@ _CAN: Final = hasattr(os, "splice") and hasattr(fcntl, "F_ADD_SEALS")
 _CHUNK: Final = 65536
 
 
-class Handed:
+class PassedDescriptors:
     """The descriptors that came with the first line; closed with us, whoever uses them or not."""
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class RecordedOutput(Output):
 
     def __init__(
         self,
-        handed: Handed,
+        handed: PassedDescriptors,
         framer: Framer,
         high: int,
         journal: Journal,

@@ -12,7 +12,7 @@ import msgspec
 from toolhaft_bridge.socket_directory import VERSION, peer_of
 
 from .hooks import Refused
-from .passed_fds import Handed
+from .passed_fds import PassedDescriptors
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Preamble(msgspec.Struct):
 
 
 async def first_line(
-    loop: asyncio.AbstractEventLoop, wire: socket.socket, handed: Handed
+    loop: asyncio.AbstractEventLoop, wire: socket.socket, handed: PassedDescriptors
 ) -> tuple[bytes | None, bytes]:
     """The line, and what has come behind it. No line: somebody only wanted to know whether we live.
 

@@ -23,8 +23,8 @@ from ...process.outcome import ends_task
 from ...protocol.handshake import Session, SessionMode
 from ...protocol.http.headers import SESSION, Head
 from ...protocol.http.rules import (
-    Doors,
-    Regulars,
+    AdmittedHeads,
+    OriginPolicy,
     cors,
     preflight,
     refused,
@@ -60,7 +60,7 @@ PAIR_SCOPE: Final = "toolhaft.pair"
 class Settings(Struct, frozen=True, kw_only=True):
     """How a service is offered over HTTP."""
 
-    doors: Doors
+    doors: OriginPolicy
     sessions: SessionMode = "auto"
     guard: Guard | None = None
     # Serve the transport of the oldest revision too?
@@ -81,7 +81,7 @@ class Endpoint:
         self._thread = get_ident()
         self._settings = settings
         self._doors = settings.doors
-        self._regulars = Regulars(limits.message_bytes)
+        self._regulars = AdmittedHeads(limits.message_bytes)
         self._store = store
         self._driver = driver_of(service, store, most_calls=limits.all_calls)
         self._answering = Answering(self._driver, store, limits, self._save)
