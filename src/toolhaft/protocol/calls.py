@@ -1,7 +1,7 @@
-"""A call and what surrounds it: the values that the protocol, the features and the runtime share.
+"""Calls, their events and interfaces: the values that protocol, features and execution share.
 
-A call is the unit. Each transport makes `Call`s out of bytes and turns their outcomes into bytes;
-what happens between the two knows neither the transport nor the era.
+Each transport makes `Call`s out of bytes and turns their outcomes into bytes; the code between the
+two depends on neither the transport nor the era.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Mapping
@@ -17,106 +17,107 @@ from .elicitation.rounds import Journal
 from .ports import Place
 from .revisions import Revision
 
-# What middleware of others needs; the rest is for the library itself.
+# The public names, for authors' middleware; the rest is internal.
 __all__ = ["Exchange", "Middleware", "Next", "Result"]
 
-# A result is a struct, or the text of a JSON object that was encoded for this revision before.
+# A struct, or the text of a JSON object that is already encoded for the caller's revision.
 Result: TypeAlias = Wire | bytes
 
 
 class Caller(Struct, eq=False, gc=False):
-    """Whom we serve: filled in by the era, read by everyone else."""
+    """The client behind a call, as its era identified it."""
 
     revision: Revision
     capabilities: Mapping[str, Any]
     client: Identity | None
-    # The place in LEVELS from which on messages are wanted; None means not at all.
+    # Index in LEVELS of the lowest level to send; None for no log messages.
     log_level: int | None = None
     principal: str | None = None
 
 
 class Era(Protocol):
-    """How a client is asked and how a result is finished.
+    """The way to ask a client, and to finish a result.
 
     The two eras are `handshake.Session` and `stateless.Stateless`."""
 
     @property
     def hides(self) -> bool:
-        """May a call remember what its client must not see?"""
+        """Whether state of a call is kept where its client cannot read it."""
         ...
 
     def ask(self, call: "Call", questions: Questions) -> Decision:
-        """What to do to have these answered.
+        """Decide how these questions get their answers.
 
         Raises:
             ToolError: the client cannot be asked.
-            MissingCapability: it did not say that it can.
+            MissingCapability: the client did not declare that it can answer.
         """
         ...
 
     def suspend(self, call: "Call", questions: Questions) -> bytes:
-        """The text of a result that asks instead of answering.
+        """Encode a result that consists of questions.
 
         Raises:
-            InternalError: there is too much to remember until the client comes back.
+            InternalError: the request state would be too large.
         """
         ...
 
     def finish(self, call: "Call", result: Result) -> bytes:
-        """The text of the result as this caller may see it."""
+        """Encode the result for the caller's revision."""
         ...
 
     def refuse(self, call: "Call") -> None:
-        """The call ends with an error."""
+        """Undo what the era recorded of a call that ends with an error."""
         ...
 
 
 class Subject(Struct, eq=False):
-    """What a call is about, once that is found: a tool, a prompt, a resource or a template, by the
-    name that its author has given it. Clients cannot make any up."""
+    """The tool, prompt, resource or template that a call was resolved to.
+
+    The name is the author's, never text of a client, so that metrics stay bounded."""
 
     name: str
-    # The same thing in an included server, where it comes from; and who counts there.
+    # The same item in the included server that it comes from, and that server's metrics.
     inner: "Subject | None" = None
     counter: "Counter | None" = None
-    # Where calls of it are counted: a note of whoever counts them.
+    # Cached by the `Counter`: where calls of this subject are counted.
     tally: Any = None
 
 
 class Call(Struct, eq=False, gc=False):
-    """A request that was understood and has to be answered once."""
+    """A valid request, which has to be answered once."""
 
     id: Id
     method: str
     params: Any
     caller: Caller
     era: Era
-    # What the library itself reads of `_meta`.
+    # The members of `_meta` that the library itself uses.
     request_meta: RequestMeta
-    # Of the HTTP request it came with, by their names in lower case.
+    # Headers of its HTTP request, by lowercase name; None on other transports.
     headers: Mapping[str, str] | None = None
     # The client no longer wants the answer.
     cancelled: bool = False
     # Answered or cancelled: nothing more may be sent for this call.
     over: bool = False
-    # It took longer than its author allows.
+    # It took longer than the author's timeout.
     overdue: bool = False
-    # What was asked and answered in earlier rounds, and is in this one.
+    # Questions and answers of the earlier rounds and of this one.
     journal: Journal | None = None
-    # What it is about, if it got so far, and when it began.
+    # What it was resolved to, if it got so far; and its start, by `perf_counter`, in seconds.
     subject: Subject | None = None
     began: float = 0.0
-    # Where the author's functions have to run, if anywhere in particular.
+    # Where the author's functions have to run; None for the loop and the thread pool.
     place: Place | None = None
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """The `_meta` that the client sent, read when it is asked for."""
+        """The `_meta` that the client sent, decoded on access."""
         return meta_of(self.params.meta)
 
 
 class Notice(Struct, gc=False):
-    """A notification of the client that the driver may want to know of."""
+    """A notification of the client, other than a cancellation."""
 
     method: str
 
@@ -128,7 +129,7 @@ class Cancel(Struct, gc=False):
 
 
 class Answer(Struct, gc=False):
-    """The client's answer to a request of ours."""
+    """The client's response to a request of the server."""
 
     id: Id
     result: bytes | UnsetType = UNSET
@@ -136,18 +137,18 @@ class Answer(Struct, gc=False):
 
 
 class Reply(Struct):
-    """A frame to send as it is: the message was refused by the protocol itself."""
+    """A frame to send as it is: the peer refused the message."""
 
     frame: bytes
-    # It was raised, and so knows the functions through which it went, whose variables this is one
-    # of: a circle, which the garbage collector has to see.
+    # A raised error refers to stack frames, whose variables may refer to this struct: a reference
+    # cycle, so no `gc=False` here.
     error: McpError
-    # What was asked for, if that much was understood: in the client's words.
+    # The method as the client spelled it; empty if it could not be read.
     method: str = ""
 
 
 class Batch(Struct):
-    """Several messages that came as one, and are answered as one."""
+    """The messages of one array, whose answers are sent as one array."""
 
     events: list["Single"]
 
@@ -157,10 +158,10 @@ Event: TypeAlias = Single | Batch
 
 
 class Blocking(Struct, gc=False):
-    """Work that must not run on the loop: the runtime gives it a thread.
+    """A plain function to run on a worker thread, since it may block the event loop.
 
-    `inline` is the author's word that it only computes and may run where it is. `always` is for
-    clean-up, which is due even if nobody wants the answer any more."""
+    `inline`: the author declares that it only computes, so it may run on the loop. `always`: it is
+    clean-up, which runs even if the call was cancelled."""
 
     work: Callable[[], Any]
     inline: bool = False
@@ -190,7 +191,7 @@ class Awaiting(Struct):
 
 
 class Ready:
-    """Nothing to wait for, which whoever knows it need not even await."""
+    """An awaitable that is done. A caller may compare with `READY` and skip the `await`."""
 
     __slots__ = ()
 
@@ -205,22 +206,22 @@ Outcome: TypeAlias = Result | Coroutine[Any, Any, Result] | Blocking | Awaiting
 
 
 class Cleanup(Protocol):
-    """A call closes what it has opened."""
+    """The phase in which a call closes what it has opened."""
 
     @property
     def expired(self) -> bool:
-        """Was it cancelled, because it took too long?"""
+        """Whether it was cancelled because it took too long."""
         ...
 
     def end(self) -> None:
-        """It is over."""
+        """Mark the cleanup as done."""
         ...
 
 
 class Exchange(Protocol):
-    """A call in progress, as its handler sees it: the call itself, and what can be done meanwhile.
+    """A call in progress, as its handler sees it: the call's data, and its operations.
 
-    One object for both, for there is one of them for every request."""
+    Both are one object, since one is made for every request."""
 
     id: Id
     method: str
@@ -241,142 +242,141 @@ class Exchange(Protocol):
 
     @property
     def suspended(self) -> bool:
-        """Does it make way, so that its client can be asked?"""
+        """Whether the call is ending this round, so that its client can be asked."""
         ...
 
     def notify(self, method: str, params: Wire) -> None:
-        """Send a notification that belongs to this call. From any thread; only one of a tool waits,
-        while the client does not read."""
+        """Send a notification that belongs to this call. From any thread; blocks, while the client
+        does not read, only on a worker thread of a tool."""
         ...
 
     def report(self, done: float, total: float | None, message: str | None) -> None:
-        """Tell the client how far this call is, if it asked to know and is farther than before.
-        From any thread; nobody waits.
+        """Send progress, if the client sent a progress token and `done` is more than before.
+        From any thread; never blocks.
 
         Raises:
-            ValueError: a number is not finite, or too large for one.
-            TypeError: it is no number, or the message is no text.
+            ValueError: a number is not finite, or too large for a float.
+            TypeError: not a number, or the message is not a string.
         """
         ...
 
     def throttle(self) -> None:
-        """For tool threads, after they have told something: wait while the client does not read."""
+        """Block a worker thread, after it has sent something, while the client does not read."""
         ...
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
-        """Do something in a moment, and only once for a key. From any thread."""
+        """Run an action in the next loop iteration, once per key. From any thread."""
         ...
 
     def drain(self) -> Awaitable[None]:
-        """Wait until the client has read enough of what was sent; `READY` if it has."""
+        """Wait for backpressure to end; returns `READY` if there is none."""
         ...
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
-        """Put questions to the client, all at once, and wait for the answers.
+        """Send questions to the client, all at once, and wait for the answers.
 
-        A key is a name for the question; an empty one gets a number. No questions at all: the
-        client is only to come back.
+        A key is a name for the question; an empty one gets a number. Without questions, the client
+        only repeats the call.
 
         Raises:
-            ToolError: it cannot be asked, or does not answer.
+            ToolError: the client cannot be asked, or does not answer.
         """
         ...
 
     def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
-        """The same for a plain function, which waits on its thread."""
+        """Do the same as `ask` for a plain function, blocking its thread."""
         ...
 
     async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
-        """Do something that is not done again when the call is, and what it gave.
+        """Run a step, or return its recorded value if an earlier round has run it.
 
         Raises:
-            ToolError: it was done, and what it gave is not known any more.
+            ToolError: the step has run, but its recorded value is gone.
         """
         ...
 
     def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
-        """The same for a plain function."""
+        """Do the same as `step` for a plain function."""
         ...
 
     def hang_up(self) -> None:
-        """End the connection on which the answer is awaited, not the call: over HTTP, a client that
-        can come back for the rest does. Elsewhere nothing happens."""
+        """End the HTTP response, not the call: a client that can resume the stream does so. No
+        effect on other transports."""
         ...
 
     async def closing(self) -> None:
-        """Wait until the connection is about to end."""
+        """Wait until the connection begins to shut down."""
         ...
 
     async def settle(self, outcome: Outcome) -> Result:
-        """Wait for an outcome, wherever it is computed."""
+        """Wait for an outcome: a result, a coroutine, or work for a thread."""
         ...
 
     async def apart(self, work: Callable[[], Any]) -> Any:
-        """The value of work of ours that may take long: on a worker thread, whatever place the
-        author's functions have."""
+        """Run the library's own slow work on a worker thread, regardless of `place`."""
         ...
 
     def clean_up(self, result: Result, error: BaseException | None) -> Cleanup:
-        """The function has ended, with a result or an error, and the call begins to close what it
-        has opened. Until that has ended the server does not cancel the call, but for a cleanup
-        that takes too long. On the thread or in the task that cleans up.
+        """Begin the cleanup of a call whose function has ended with a result or an error.
+
+        Until `Cleanup.end` the server does not cancel the call, unless the cleanup takes too long.
+        To be called on the thread or in the task that cleans up.
         """
         ...
 
     async def within(
         self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
     ) -> Result:
-        """Wait for an outcome, but not for ever. A function that has ended in time is only waited
-        for while it cleans up.
+        """Wait for an outcome with a timeout. The cleanup of a function that has ended in time does
+        not count.
 
         Raises:
-            ToolError: it took longer. It is told so, and cleans up after itself in its own time.
+            ToolError: it took longer. It is cancelled, and its cleanup runs to its end.
         """
         ...
 
 
-# How a call ended, if it did not simply succeed: with a JSON-RPC error; with a result that says
-# `isError`; because nobody wants the answer any more; with questions.
+# How a call ended other than with success: a JSON-RPC error; a result with `isError`; cancelled by
+# the client or by its disconnection; answered with questions.
 Fate: TypeAlias = Literal["error", "failure", "cancelled", "asked"]
 
 
 class Calls(Protocol):
-    """Whoever has calls under way."""
+    """An object with calls in progress."""
 
     @property
     def calls(self) -> Mapping[Hashable, Call]: ...
 
 
 class Counter(Protocol):
-    """Counts what clients ask for. Everything from any thread."""
+    """Counts calls and notifications. All methods may be called from any thread."""
 
     def ended(self, call: Call, fate: Fate | None, /) -> None:
-        """A call is over; its answer comes next."""
+        """Count a call that has ended, just before its answer is sent."""
         ...
 
     def passed(self, method: str, subject: Subject, seconds: float, fate: Fate | None, /) -> None:
-        """A call of another server that includes this one was a call of ours."""
+        """Count a call of a server that includes this one, for an item of this one."""
         ...
 
     def refused(self, method: str, call: Call | None = None, /) -> None:
-        """A request, or what should have been one, was answered with an error before it was a
-        call, or before it could begin."""
+        """Count a request, or a message that is none, that was refused before its call started."""
         ...
 
     def noticed(self, method: str, /) -> None:
-        """A notification has come."""
+        """Count a notification of the client."""
         ...
 
     def watch(self, calls: Calls, /) -> None:
-        """Look here for calls that are under way, for as long as it is there."""
+        """Count the calls in progress of this object, too; it is referenced weakly."""
         ...
 
     def summary(self) -> str:
-        """Calls and errors in a line."""
+        """Return calls and errors in one line."""
         ...
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Set all counts to zero."""
         ...
 
 
@@ -384,10 +384,10 @@ Handler: TypeAlias = Callable[[Exchange], Outcome]
 
 
 class Dispatching(Protocol):
-    """What finds the handler of a call. By a method: to call an object costs several times that."""
+    """Finds the handler of a call. A method, since `__call__` costs several times as much."""
 
     def outcome(self, exchange: Exchange, /) -> Outcome:
-        """What comes of a call."""
+        """Run the handler of a call and return its outcome."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""Which error codes a client may be sent, by its revision.
+"""Error codes that a client may be sent, by its revision.
 
-A code outside of -32768 to -32000 is the author's own. Inside, JSON-RPC and MCP have given meanings
-to some codes and keep the others; which ones a server may use is a fact of the revision.
+A code outside of -32768 to -32000 is the author's own. Inside that range JSON-RPC and MCP define
+some codes and reserve the others; the ones that a server may use depend on the revision.
 """
 
 from collections.abc import Mapping
@@ -21,19 +21,18 @@ from .revisions import Revision
 
 _JSON_RPC: Final = frozenset({-32700, -32600, -32601, -32602, -32603})
 _RESERVED: Final = range(-32768, -32000 + 1)
-# Those that JSON-RPC leaves to servers, and that MCP divides since 2026.
+# Implementation-defined server errors of JSON-RPC; since 2026-07-28 MCP allocates them.
 _SERVERS: Final = range(-32099, -32000 + 1)
-# Resources that do not exist, up to 2025.
+# Resource not found, up to 2025-11-25.
 _NOT_FOUND: Final = -32002
-# Errors of MCP whose data has a shape of its own, which only these classes are sure to have.
+# Errors of MCP whose `data` has a defined shape, which these classes guarantee.
 _OURS: Final = (HeaderMismatch, MissingCapability, UnsupportedVersion)
-# Every JSON parser reads integers up to this one.
+# The largest integer that every JSON parser reads exactly.
 _LARGEST: Final = 2**53 - 1
 
 
 def sendable(error: McpError, revision: Revision) -> McpError:
-    """The error as a client of this revision may be sent it: the same one, or one with the same
-    words and another code."""
+    """Return the error, or one with the same message and a code that the revision allows."""
     code: Any = getattr(error, "code", None)
     if type(code) is int and code in _JSON_RPC and hasattr(error, "message"):
         return error
@@ -58,7 +57,7 @@ def _may_be_sent(code: int, error: McpError, data: Any, revision: Revision) -> b
 
 
 def _has_pages(data: Any) -> bool:
-    """Does the error name the pages that the user has to visit? "The error MUST include a list of
+    """Return whether `data` lists the pages for the user: "The error MUST include a list of
     elicitations", all of them in URL mode."""
     found: Any = data.get("elicitations") if _is_object(data) else None
     pages: list[Any] = cast(Any, found) if isinstance(found, list) else []

@@ -1,8 +1,7 @@
 """Frames out of chunks of bytes, and bytes out of frames.
 
-MCP is one message per line. Clients of the language-server tradition send a Content-Length header
-before each message instead; who starts with one is answered alike. Whatever comes in, no more than
-the limit is ever held.
+MCP is one message per line. Some clients send a Content-Length header before each message, as in
+the Language Server Protocol, and get the same framing back. Messages beyond the limit are not kept.
 """
 
 import re
@@ -16,25 +15,24 @@ FramingName: TypeAlias = Literal["auto", "lines", "content-length"]
 
 _HEADER = pattern(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
 _LENGTH = pattern(rb"content-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*", re.IGNORECASE)
-# So many bytes, which begin with one of these names or do not, tell which framing it is.
+# The names of headers, and the number of bytes within which the framing is recognised.
 _NAMES = (b"content-length", b"content-type")
 _WORD = len(b"content-length  :")
-# What may stand around a message on its line.
+# Whitespace around a message on its line.
 _BLANK = b" \t\r"
 _AROUND = _BLANK + b"\n"
 _NEWLINE = 0x0A
-# As much of a message that is skipped as is kept, to find its id in: how it begins and ends.
+# Bytes kept of the beginning and of the end of a skipped message, to find its id in.
 _HEAD = 65536
 _TAIL = 1024
 
 
 class TooLong:
-    """Stands for a message over the limit, which was skipped."""
+    """The beginning and the end of a message over the limit, which was skipped."""
 
     __slots__ = ("head", "tail")
 
     def __init__(self, head: bytes, tail: bytes = b"") -> None:
-        # How it began, and how it ended.
         self.head = head
         self.tail = tail
 
@@ -43,9 +41,9 @@ Frame: TypeAlias = bytes | TooLong
 
 
 class Framer:
-    """Cuts what it is fed into frames, and wraps frames to be sent.
+    """Cuts chunks of bytes into frames, and wraps outgoing frames.
 
-    `frames` holds what is complete and not yet taken."""
+    `frames` is the queue of complete frames."""
 
     __slots__ = (
         "_buffer", "_framing", "_is_idle", "_length", "_limit", "_need", "_scanned", "_skipped",
@@ -54,39 +52,40 @@ class Framer:
 
     def __init__(self, limit: int, framing: FramingName = "auto") -> None:
         self.frames: deque[Frame] = deque()
-        # What ends a frame that goes out; None where it has a header instead.
+        # The terminator of outgoing frames; None if they have a Content-Length header instead.
         self.end: bytes | None = None if framing == "content-length" else b"\n"
         self._limit = limit
         self._framing: FramingName = framing
-        # Are messages lines, and is none of them begun?
+        # Whether the framing is lines, and no partial line is buffered or being skipped.
         self._is_idle = framing == "lines"
         self._buffer = bytearray()
-        # How much of the buffer is known to hold no end of line.
+        # Bytes of the buffer that are known to contain no newline.
         self._scanned = 0
         # The start of a message that is being skipped, or None.
         self._skipped: bytes | None = None
-        # The end of what was skipped so far.
+        # The last bytes that were skipped so far.
         self._tail = b""
-        # What the header says that is being read, or None.
+        # Content-Length of the header that is being read, or None.
         self._length: int | None = None
-        # How many bytes the body has whose header was read, or None.
+        # Bytes still missing of the body whose header was read, or None.
         self._need: int | None = None
 
     def only_line(self, data: bytes) -> bytes:
-        """The one line that a chunk is, which is how clients write. Nothing, if it is anything
-        else or has to wait for its turn: then it is still to be fed."""
+        """Return the message of a chunk that is exactly one line, as most are.
+
+        Returns b"" if it is anything else, or other frames come first: then `feed` it."""
         if not self._is_idle or self.frames or not 0 < len(data) <= self._limit:
             return b""
         if data[-1] != _NEWLINE:
             return b""
-        # To strip and to look for a byte is cheaper than to find out where it is.
+        # `strip` and `in` are cheaper than `find`.
         line = data.strip(_AROUND)
         return b"" if _NEWLINE in line else line
 
     def feed(self, data: bytes) -> None:
-        """Take in a chunk; an empty one is the end of the stream."""
+        """Add a chunk to the buffer and queue complete frames; b"" is the end of the stream."""
         last = len(data) - 1
-        # Whole lines and nothing else.
+        # Fast path: the chunk consists of whole lines.
         if self._is_idle and 0 <= last < self._limit and data[last] == _NEWLINE:
             for line in data.split(b"\n"):
                 if line := line.strip(_BLANK):
@@ -97,13 +96,13 @@ class Framer:
         self._is_idle = self._framing == "lines" and not self._buffer and self._skipped is None
 
     def wrap(self, frames: Sequence[bytes]) -> bytes:
-        """Frames as they go out."""
+        """Join frames to bytes to send."""
         if self.end is None:
             return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(f), f) for f in frames)
         return b"\n".join((*frames, b""))
 
     def around(self, pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:
-        """The pieces of a frame as they go out, not copied."""
+        """Add header or newline to a frame in pieces, without copying them."""
         if self.end is None:
             return b"Content-Length: %d\r\n\r\n" % sum(map(len, pieces)), *pieces
         return *pieces, self.end
@@ -120,7 +119,7 @@ class Framer:
                 self.frames.append(body)
 
     def _recognise(self, *, at_end: bool) -> bool:
-        """Which framing is it? The first word tells, once enough of it is there."""
+        """Set the framing by the first word; return False if too few bytes are there."""
         blank = len(self._buffer) - len(self._buffer.lstrip())
         del self._buffer[:blank]
         start = bytes(self._buffer[:_WORD])
@@ -177,7 +176,7 @@ class Framer:
         return body
 
     def _read_header(self, *, at_end: bool) -> bool:
-        """Read header lines up to the empty one. Lines that are no header are passed over."""
+        """Read header lines up to the empty one, ignoring others than Content-Length."""
         while (line := self._take_line(at_end=at_end)) is not None:
             if isinstance(line, TooLong):
                 continue
@@ -205,5 +204,5 @@ class Framer:
 
 
 def _end_of(before: bytes, after: bytes | bytearray) -> bytes:
-    """As much as is kept of the end of both."""
+    """Return the last `_TAIL` bytes of both."""
     return (before + after[-_TAIL:])[-_TAIL:]

@@ -1,7 +1,7 @@
-"""The era that begins with `initialize`: a session remembers who the client is.
+"""The handshake era, which begins with `initialize`: a session remembers its client.
 
-The state of a session is a table. A transition is taken when the frame is *received*, so a client
-that sends `initialize` and its next request in one go is served in order without anybody waiting:
+The state machine of a session is a table. A transition is taken when the frame is *received*, so a
+client that sends `initialize` and its next request together is served in order, without a wait:
 
     NEW ── initialize ──> OPENING ── opened ──> OPEN
      ^                       │
@@ -28,7 +28,7 @@ from .lowering import lowered
 from .revisions import NEWEST_HANDSHAKE, REVISIONS, Revision
 from .subscriptions import Interests
 
-# Over HTTP, does a client get a session: as it likes, always, or never?
+# Over HTTP, whether a client gets a session: if it uses the id it was given, always, or never.
 SessionMode: TypeAlias = Literal["auto", "stateful", "stateless"]
 
 NEW: Final = "new"
@@ -41,10 +41,10 @@ TRANSITIONS: Final = {
     (OPENING, "refused"): NEW,
 }
 
-# What is sent before the client asks for a level of its own.
+# Index of the log level in effect until `logging/setLevel`.
 _FIRST_LEVEL = LEVELS.index("info")
 
-# Why a client cannot be asked. Whether there are sessions shows in the answer to `initialize`.
+# Reasons why a client cannot be asked. The answer to `initialize` shows if there are sessions.
 _CANNOT_ASK = "this needs to ask something, and the client cannot be asked on this connection, "
 _NO_SESSION = (
     _CANNOT_ASK + "which has no session: begin with `initialize`, and send the Mcp-Session-Id that "
@@ -59,13 +59,13 @@ _ONE_MESSAGE = _CANNOT_ASK + "which takes one message: use `run` or `serve`"
 
 
 def negotiated(requested: str) -> Revision:
-    """The revision of a session: the one asked for if it has a handshake, else our newest."""
+    """Return the requested revision if it has a handshake, else the newest that has."""
     revision = REVISIONS.get(requested)
     return revision if revision is not None and revision.handshake else NEWEST_HANDSHAKE
 
 
 class Remembered(Struct, gc=False):
-    """All there is to know of a session, for whoever goes on with it."""
+    """A session as stored, for another process to go on with."""
 
     revision: str
     capabilities: dict[str, Any]
@@ -82,7 +82,7 @@ _remember = msgspec.msgpack.Encoder().encode
 
 @cache
 def _remembered() -> "msgspec.msgpack.Decoder[Remembered]":
-    """Made when it is needed: over stdio nobody is recalled."""
+    """Make the decoder on first use: stdio never restores a session."""
     return msgspec.msgpack.Decoder(Remembered)
 
 
@@ -94,32 +94,30 @@ class Session:
         "state",
     )  # fmt: skip
 
-    # What a call has to remember does not leave the process.
+    # The state of a call does not leave the process.
     hides = True
 
     def __init__(self, id_: str | None = None) -> None:
-        # Where the client has to name it; over stdio there is one client, and no need.
+        # The Mcp-Session-Id; None over stdio, where a connection is a session.
         self.id = id_
         self.state = NEW
         # Before the handshake a client may only ping, so its revision does not matter yet.
         self.caller = Caller(NEWEST_HANDSHAKE, {}, None, log_level=None)
         self.interests = Interests()
-        # Has the client said `notifications/initialized`?
+        # Whether `notifications/initialized` has arrived.
         self.is_initialized = False
-        # Is there a way to send the client a request, and for its answer to come back?
+        # Whether the client can be sent a request and can answer it.
         self.reachable = True
-        # How many requests of ours there were, so that no two have the same id.
+        # Requests sent to the client so far, for unique ids.
         self.asked = 0
-        # What tools keep for the client, each value as the text of its JSON. None: there is no
-        # session in which to keep it.
+        # Session data of tools, each value as JSON text. None if the client has no session.
         self.data: dict[str, bytes] | None = {}
-        # Since it was written down last.
+        # Whether it changed since the last `remember`.
         self.changed = False
 
     @classmethod
     def assumed(cls, revision: Revision, principal: str | None) -> "Session":
-        """For one request of a client that has no session: nothing is known of it, and nothing will
-        be remembered."""
+        """Make a session for one request of a client that has none; it is discarded afterwards."""
         session = cls()
         session.state = OPEN
         session.data = None
@@ -129,7 +127,7 @@ class Session:
 
     @classmethod
     def passing(cls) -> "Session":
-        """For a handshake after which nothing is remembered of the client."""
+        """Make a session for a handshake after which no session is kept."""
         session = cls()
         session.data = None
         session.reachable = False
@@ -137,13 +135,15 @@ class Session:
 
     @property
     def is_ready(self) -> bool:
-        """May the client be sent requests and news? "The server SHOULD NOT send requests other than
-        pings and logging before receiving the initialized notification." One that names its session
-        has the answer to `initialize`; its notification may have gone to another process."""
+        """Whether the client may be sent requests and notifications.
+
+        "The server SHOULD NOT send requests other than pings and logging before receiving the
+        initialized notification." A client that sends a session id has the answer to `initialize`;
+        its notification may have gone to another process."""
         return self.is_initialized or self.id is not None
 
     def remember(self) -> bytes:
-        """Write down what there is to know."""
+        """Encode the session for the store."""
         caller = self.caller
         self.changed = False
         return _remember(
@@ -161,15 +161,15 @@ class Session:
 
     @classmethod
     def recalled(cls, id_: str, written: bytes) -> "Session":
-        """The session that was written down.
+        """Decode a session from the store.
 
         Raises:
-            MsgspecError: this is not one, or of another release.
+            MsgspecError: not a session, or of an incompatible release.
         """
         try:
             known = _remembered().decode(written)
             revision = REVISIONS[known.revision]
-        except UnicodeDecodeError as error:  # the one that msgspec does not make its own
+        except UnicodeDecodeError as error:  # msgspec lets this one through
             raise msgspec.DecodeError(str(error)) from None
         except KeyError as error:
             raise msgspec.ValidationError(f"no such revision: {error}") from None
@@ -188,12 +188,12 @@ class Session:
         return session
 
     def open(self, params: InitializeParams, principal: str | None) -> None:
-        """Take note of the client, at once.
+        """Record the client that `initialize` describes.
 
         Raises:
             InvalidRequest: the session is open already.
         """
-        self._take("initialize")
+        self._transition("initialize")
         self.caller = Caller(
             negotiated(params.protocol_version),
             params.capabilities,
@@ -203,10 +203,10 @@ class Session:
         )
 
     def ask(self, call: Call, questions: Questions) -> Waiting:
-        """By requests of our own, which the client answers while the call waits.
+        """Ask by requests to the client, which it answers while the call waits.
 
         Raises:
-            ToolError: the client cannot be asked, or not this.
+            ToolError: the client cannot be asked, or lacks a capability.
         """
         if not questions:  # nothing to wait for
             return Waiting({}, [])
@@ -228,23 +228,23 @@ class Session:
         return waiting
 
     def suspend(self, call: Call, questions: Questions) -> bytes:
-        """Never happens: a client of this era is asked while the call waits."""
+        """Raise: in this era a client is asked while the call waits."""
         raise InternalError("a call of this era is never suspended")
 
     def finish(self, call: Call, result: Result) -> bytes:
-        """The result without anything that the client's revision does not know."""
+        """Encode the result without fields that the client's revision lacks."""
         if not isinstance(result, bytes):
             result = encode_text(lowered(result, call.caller.revision))
-        if call.method == "initialize":  # not before it is known that the answer can be written
-            self._take("opened")
+        if call.method == "initialize":  # only once the answer is encoded without an error
+            self._transition("opened")
         return result
 
     def refuse(self, call: Call) -> None:
-        """A refused `initialize` leaves the session as if it had not come."""
+        """Reset the session after a refused `initialize`."""
         if call.method == "initialize":
-            self._take("refused")
+            self._transition("refused")
 
-    def _take(self, event: str) -> None:
+    def _transition(self, event: str) -> None:
         state = TRANSITIONS.get((self.state, event))
         if state is None:
             raise InvalidRequest("the session is initialized already; go on with other requests")
@@ -252,14 +252,14 @@ class Session:
 
 
 def _reasons(missing: list[str], revision: Revision) -> str:
-    """Capabilities, and why a client does not have them: nobody can yet, or this one does not."""
+    """List missing capabilities with the reason: unknown to the revision, or not declared."""
     unknown = [path for path in missing if path not in revision.askable]
     undeclared = [path for path in missing if path in revision.askable]
-    told = (
+    reasons = (
         (unknown, f"which revision {revision.date} does not have"),
         (undeclared, "which this client did not declare"),
     )
-    return ", and ".join(f"{' and '.join(paths)}, {why}" for paths, why in told if paths)
+    return ", and ".join(f"{' and '.join(paths)}, {why}" for paths, why in reasons if paths)
 
 
 def _frame(id_: Id, question: Question, revision: Revision) -> bytes:
@@ -272,5 +272,5 @@ def _frame(id_: Id, question: Question, revision: Revision) -> bytes:
 
 
 def has_data(era: object) -> bool:
-    """Does a call of this era have a session, in which something can be kept?"""
+    """Return whether calls of this era have a session that can hold data."""
     return isinstance(era, Session) and era.data is not None

@@ -1,4 +1,4 @@
-"""How much one client may ask of the server, with defaults that hold in production."""
+"""Resource limits of a server, with defaults for production."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from msgspec import Struct, StructMeta
 
 
 class _Named(StructMeta):
-    """Says which keyword was meant by one that a struct does not know."""
+    """Metaclass whose TypeError for an unknown keyword suggests the right one."""
 
     # A return type would hide the fields from pyright.
     def __call__(cls, *args: Any, **given: Any):  # type: ignore[no-untyped-def]
@@ -23,61 +23,61 @@ class _Named(StructMeta):
 
 
 class Limits(Struct, metaclass=_Named, frozen=True, kw_only=True):
-    """Every bound of a connection, in one place."""
+    """All limits on messages, calls, threads, sessions and times."""
 
-    # A longer message is skipped, in bounded memory, and answered with an error.
+    # Bytes of one message. A longer one is skipped, in bounded memory, and answered with an error.
     message_bytes: int = 4 * 1024 * 1024
-    # Calls of one client that may be under way; one more is refused at once.
+    # Calls in progress of one client; one more is refused at once.
     calls: int = 2048
-    # Threads for plain functions. A function that blocks holds one of these and nothing else.
+    # Worker threads for plain functions. A function that blocks occupies one thread only.
     threads: int = 64
-    # The result of a tool that is larger becomes a failed call.
+    # Bytes of one result of a tool. A larger one makes the call fail.
     result_bytes: int = 16 * 1024 * 1024
-    # Answers that may wait for a client to read them before we stop reading its requests.
+    # Bytes of answers that a client has not read, before reading of its requests stops.
     waiting_bytes: int = 1024 * 1024
-    # How long a client, and whoever sits before it, may take to answer a question of ours.
+    # Seconds for a client, and its user, to answer a question of the server.
     answer_seconds: float = 600
-    # The cleanup of a call, which a cancellation or a timeout does not interrupt.
+    # Seconds for the cleanup of a call, which a cancellation or a timeout does not interrupt.
     cleanup_seconds: float = 10
-    # Reports of progress that a call sends: so many at once, and so many a second after that.
-    # Of those beyond it the newest is sent as soon as the rate allows, or before the answer.
+    # Progress notifications of one call: burst size, and rate per second after that. Of those
+    # beyond it only the newest is sent, as soon as the rate allows, or before the answer.
     progress_per_second: float = 100
-    # From the end of input, or the first signal, to the end of the process.
+    # Seconds from the end of input, or the first signal, to the end of the process.
     shutdown_seconds: float = 0.8
-    # Of that, how long calls that are under way may still finish.
+    # Of these, seconds for calls in progress to finish.
     finish_seconds: float = 0.25
 
     # Over HTTP:
-    # calls of all clients together that may be under way; one more is refused at once.
+    # calls in progress of all clients together; one more is refused at once.
     all_calls: int = 10_000
-    # Sessions of clients that begin with `initialize`. One more ends the one used least recently.
+    # Sessions of the handshake era. One more ends the least recently used one.
     sessions: int = 10_000
-    # A session that nobody uses for so long is over.
+    # Seconds after which an unused session ends.
     session_seconds: float = 1800
-    # Streams that are open for news only.
+    # Open streams that carry only notifications of changes.
     streams: int = 10_000
-    # What a broken stream sent last is kept for so long, for a client that comes back.
+    # Seconds for which the events of a broken stream are kept, for a client to resume it.
     resume_seconds: float = 60
-    # A stream on which nothing happens for so long is told that we are still here.
+    # Seconds of silence on a stream after which a keep-alive comment is sent.
     quiet_seconds: float = 15
-    # A client that reads no more of its answer for so long is gone.
+    # Seconds without reading any of its answer after which a client counts as disconnected.
     stall_seconds: float = 30
-    # All headers of a request, and all of its body, must have come within so long.
+    # Seconds for all headers of a request to arrive, and for all of its body.
     head_seconds: float = 20
     body_seconds: float = 60
-    # A client that sends no more of a body for so long is gone.
+    # Seconds between two parts of a body after which a client counts as disconnected.
     gap_seconds: float = 10
-    # From the first signal on, calls that are under way have so long to finish.
+    # Seconds from the first signal for calls in progress to finish.
     drain_seconds: float = 5
 
     @property
     def longest_gap(self) -> float:
-        """How long to wait for more of a body: no longer than for a client that does not read."""
+        """Seconds to wait for more of a body: at most `stall_seconds`."""
         return min(self.gap_seconds, self.stall_seconds)
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            # Nothing is above what is not a number, and it is above nothing.
+            # `not value > 0` also catches NaN.
             if not isinstance(value, int | float) or not value > 0:
                 raise ValueError(f"Limits({name}={value!r}): expected a number above 0")

@@ -1,7 +1,7 @@
-"""Take out of a value what a revision does not know.
+"""Removal of fields and content that a client's revision lacks.
 
-Types are neutral and carry the fields of every revision; this is the one place where they are cut
-down, from the table. Where there is nothing to cut, nothing is looked at.
+Wire types have the fields of every revision; only this module removes some, by the table in
+`revisions`. Values of types without such fields are not traversed.
 """
 
 from functools import cache
@@ -20,20 +20,20 @@ _NESTED = (list, Struct)
 
 
 def lowered(value: T, revision: Revision) -> T:
-    """The value as this revision knows it; the value itself if there is nothing to change."""
+    """Return the value without what the revision lacks; the value itself if nothing changes."""
     return cast(T, _lowered(value, revision)) if _concerns(type(value), revision.date) else value
 
 
 @cache
 def _concerns(kind: type[Wire], date: str) -> bool:
-    """Can a value of this type hold anything that the revision does not know?"""
+    """Return whether values of this type can contain anything that the revision lacks."""
     revision = REVISIONS[date]
     unknown = {*revision.unknown_fields, *revision.unknown_content}
     return bool(unknown) and not unknown.isdisjoint(_reachable(kind, set()))
 
 
 def _reachable(annotation: Any, seen: set[Any]) -> set[Any]:
-    """The wire types that an annotation names, and those that their fields name."""
+    """Add the wire types that an annotation names, directly or through fields, to `seen`."""
     for argument in get_args(annotation):
         _reachable(argument, seen)
     if isinstance(annotation, type) and issubclass(annotation, Wire) and annotation not in seen:
@@ -60,7 +60,7 @@ def _lowered(value: object, revision: Revision) -> object:
 
 
 def in_words(block: Wire) -> TextContent:
-    """A content block that the client cannot know, as text that tells the same."""
+    """Replace a content block that the client's revision lacks by text."""
     match block:
         case ResourceLink(uri=uri, name=name):
             return TextContent(f"{name}: {uri}")

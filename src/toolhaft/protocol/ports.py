@@ -1,4 +1,4 @@
-"""What the core needs from outside, as interfaces only."""
+"""Interfaces that the protocol layer needs and other layers implement."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from .framing import Frame
 
-# Lets so many calls through at once.
+# Bounds the calls that run at the same time.
 Gate: TypeAlias = AbstractAsyncContextManager[None]
 
 
@@ -24,7 +24,7 @@ class Writer(Protocol):
 
 
 class LifespanState(Protocol):
-    """The author's lifespan while it is served, or several of them."""
+    """One or several lifespans of the author, while serving."""
 
     @property
     def entered(self) -> bool: ...
@@ -34,91 +34,96 @@ class LifespanState(Protocol):
 
 
 class OwnLifespan(LifespanState, Protocol):
-    """A single one, and what it has yielded."""
+    """A single lifespan, with the value that it yielded."""
 
     @property
     def value(self) -> Any: ...
 
 
 class Store(Protocol):
-    """Keeps values for others to find, perhaps in another process. Each has a time to live."""
+    """Key-value store with a time to live per entry, possibly shared between processes."""
 
     async def get(self, key: str, /) -> bytes | None:
-        """The value, if it is still there."""
+        """Return the value, or None if there is none any more."""
         ...
 
     async def put(self, key: str, value: bytes, /, *, seconds: float) -> None:
-        """Keep a value for so long from now."""
+        """Store a value for this many seconds."""
         ...
 
     async def delete(self, key: str, /) -> None:
-        """Forget a value, or a log."""
+        """Delete a value or a log."""
         ...
 
     async def append(self, key: str, values: list[bytes], /, *, after: int, seconds: float) -> None:
-        """Add to a log that has had so many values before; keep all of it for so long from now. A
-        log that is not there (any more) begins with these."""
+        """Append to a log and keep all of it for this many seconds.
+
+        Args:
+            after: the number of values appended before; the position at which a log that does not
+                exist (any more) begins with these.
+        """
         ...
 
     async def after(self, key: str, position: int, /) -> list[bytes] | None:
-        """What was added to a log behind this many values. None: there is no such log, or it does
-        not reach back so far."""
+        """Return the values of a log after a position; None if the log, or that part, is gone."""
         ...
 
 
 class Bus(Protocol):
-    """Carries short messages to whoever has subscribed, perhaps in another process. One may be
-    lost: what must not be is in the store."""
+    """Publishes short messages to subscribers, possibly in other processes.
+
+    A message may be lost; data that must not be is in the store."""
 
     async def publish(self, topic: str, message: bytes, /) -> None:
-        """Tell all subscribers of a topic."""
+        """Send a message to all subscribers of a topic."""
         ...
 
     async def subscribe(
         self, topic: str, hear: Callable[[bytes], None], /
     ) -> Callable[[], Awaitable[None]]:
-        """Hear what is published from now on; the result ends that."""
+        """Call `hear` with each message from now on; the result ends the subscription."""
         ...
 
 
-# Who is behind a request, by its headers; None turns it away, and so does `Unauthorized`, which can
-# say how to be let in.
+# Returns the principal of an HTTP request by its headers. None refuses the request, and so does
+# raising `Unauthorized`, which can name an authentication challenge.
 Guard: TypeAlias = Callable[[Mapping[str, str]], "str | Awaitable[str | None] | None"]
 
 
 class Traffic(Protocol):
-    """Where each message is written down."""
+    """A log of all messages."""
 
     def connection(self) -> str:
-        """A name for another client."""
+        """Return a name for a new connection."""
         ...
 
     def message(self, direction: Literal["in", "out"], connection: str, frame: Frame, /) -> None:
-        """A message that came or goes. From any thread; never raises."""
+        """Log an incoming or outgoing message. From any thread; never raises."""
         ...
 
 
 class Place(Protocol):
-    """Where a program wants functions to run that touch its state."""
+    """Where functions that touch a program's state have to run, such as its main thread."""
 
     @property
     def takes_coroutines(self) -> bool:
-        """Can they wait there?"""
+        """Whether coroutines can run there."""
         ...
 
     async def call(self, work: Callable[[], Any], /, *, always: bool = False) -> Any:
-        """What a plain function gives there. Who is cancelled before it has begun does not wait for
-        it, and it is not begun any more, unless it is due always.
+        """Run a plain function there and return its value.
+
+        A cancellation before it has started returns at once and drops it, unless `always` is set.
 
         Raises:
-            ToolError: there is no such place any more.
+            ToolError: the place no longer exists.
         """
         ...
 
     async def run(self, begin: Callable[[], Coroutine[Any, Any, Any]], /) -> Any:
-        """What a coroutine gives there. Who is cancelled cancels it, too.
+        """Run a coroutine there and return its value. Cancelling the caller cancels it, too.
 
         Raises:
-            ToolError: there is no such place any more, or it was cancelled there.
+            ToolError: the place no longer exists, or the coroutine was cancelled there.
         """
         ...
