@@ -78,7 +78,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def mcp_client(request: pytest.FixtureRequest) -> Generator[Any]:
-    """Provide a client of the server under test: `Client` in async tests, `SyncClient` in others.
+    """A client of the server under test: `Client` in async tests, `SyncClient` in others.
 
     `--toolhaft TARGET` names the server. Without it, the fixture `server` returns it: a `Server`, a
     target, or a `Client` that is not open yet.

@@ -25,7 +25,8 @@ from tests.http_process.web import (
     write,
 )
 from tests.runtime.process import PATIENCE
-from toolhaft.client.http.streamable.sockets import Sockets
+
+from toolhaft.client.http.sockets import Sockets
 
 PLAIN = """
 @server.tool
