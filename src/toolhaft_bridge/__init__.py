@@ -1,5 +1,5 @@
-"""The stdio bridge into a living process. It imports nothing of toolhaft, so it starts at once.
+"""The bridge between a client's stdio and an attached process. Imports nothing from `toolhaft`.
 
-It is a package of its own because importing any part of a package runs its `__init__`, and that of
-toolhaft loads a library of which a bridge needs nothing.
+It is a separate package because importing a submodule of `toolhaft` would run
+`toolhaft/__init__.py`, which loads code that a bridge does not need and delays its start.
 """

@@ -1,13 +1,12 @@
-"""The way from a client, on stdin and stdout, into an attached process.
+"""Connects a client, on stdin and stdout, to an attached process.
 
-If it can be, stdin and stdout are handed over, so that the two speak without us and nothing is
-slower than on stdio. Else bytes are copied (`copying.py`): where there is no shared memory, if a
-record is wanted, and to a process that has to hear first how the session began.
+If possible, the descriptors of stdin and stdout are passed to the process, which is then as fast
+as a server on stdio. Otherwise bytes are copied (`byte_copy.py`): without shared memory, with a
+traffic log, and to a process in which the session must be restored first.
 
-Either way a `Ledger` knows which requests wait for an answer. When the process ends, these are
-answered with an error, for nobody else will. When it is back within the time that we wait for it,
-it is told how the session began, as if the client had come anew, and the client may not even
-notice.
+Either way a `Ledger` tracks the unanswered requests. When the process ends, the bridge answers them
+with an error. When a process of the same name attaches within the timeout, the bridge restores the
+session there by repeating the handshake and its later settings, and the client can go on.
 """
 
 import _socket
@@ -36,30 +35,31 @@ LOST = 3
 REFUSED = 4
 
 _CHUNK = 65536
-# How long a process that has ended may take to come back, unless the user says otherwise.
+# Seconds to wait for a process to attach again, without `--wait`.
 _RETURN = 10.0
+# Seconds between attempts to connect, and between checks that the client is still there.
 _OFTEN = 0.05
-# How long a process may take to begin a session that it knows from us.
+# Seconds that each socket operation may take while a session is restored.
 _PATIENCE = 10.0
-# After this time without an answer somebody should know.
+# Seconds without an answer after which a message on stderr says so.
 _SLOW = 3.0
 
 
 class Silent:
-    """No record of the traffic."""
+    """A traffic log that writes nothing."""
 
     def note(self, direction: str, data: bytes) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def end(self, direction: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def event(self, words: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Bridge:
-    """The way of one client into a process."""
+    """The connection of one client to a process of a given name or socket."""
 
     def __init__(
         self,
@@ -80,16 +80,16 @@ class Bridge:
         self._ledger = Ledger()
         self._wire = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._welcome = b""
-        # What the process knows of the client, if that was handed over, and what it has for it.
+        # Descriptors of the journal and of the outbox, if the streams were passed to the process.
         self._journal: int | None = None
         self._outbox = -1
         self._can_hand = False
-        # How the last attempt to reach it ended.
+        # The outcome of the last attempt to connect.
         self._was_there = False
         self._why = ""
         self._client_ended = False
         self._nobody_reads = False
-        # Can it be told that nobody reads, before there is something to write?
+        # Then `poll` reports that it was closed, even with nothing to write.
         self._is_watched = False
 
     @property
@@ -97,7 +97,7 @@ class Bridge:
         return f"'{self._name}'" if self._name is not None else f"at {self._path}"
 
     def run(self) -> int:
-        """Until the client or the process has ended; the result is an exit status."""
+        """Run until the client or the process has ended; return the exit status."""
         try:
             is_pipe = never_block(IN)
             self._is_watched = never_block(OUT)
@@ -123,13 +123,13 @@ class Bridge:
         except _Lost as error:
             return self._give_up(LOST, str(error))
         except BrokenPipeError:
-            pass  # the client reads no more, so there is nobody to tell
+            pass  # the client has closed stdout, so no error can be sent
         return DONE
 
-    # The process speaks for itself
+    # Serving
 
     def _watch(self, journal: int) -> None:
-        """Wait until the process has ended, or nobody reads what it says."""
+        """Wait until the process that has the client's streams has ended, or stdout is closed."""
         poll, process = select.poll(), self._wire.fileno()
         poll.register(process, select.POLLIN)
         poll.register(OUT, 0)
@@ -141,15 +141,15 @@ class Bridge:
         self._client_ended = self._ledger.ended
         try:
             while left := os.read(self._outbox, _CHUNK):
-                self._can_hand = False  # it may not have been able to deliver that
+                self._can_hand = False  # the process may have been unable to write to the client
                 if not ledger.knows_outbox:
                     ledger.came(left)
                 self._say(left)
         except BlockingIOError:
-            pass  # that was all
+            pass  # the outbox is empty
 
     def _copy(self) -> None:
-        """Copy until the process has ended, or nobody reads what it says."""
+        """Copy until the process has ended, or stdout is closed."""
         from .byte_copy import Copying  # noqa: PLC0415
 
         copying = Copying(
@@ -165,7 +165,7 @@ class Bridge:
     # The process
 
     def _connect(self, seconds: float) -> bool:
-        """Look for the process for so long. Is it there?"""
+        """Try to connect for `seconds`; return whether that succeeded."""
         deadline = time.monotonic() + seconds
         while True:
             for path in [self._path or ""] if self._name is None else paths_of(self._name):
@@ -184,7 +184,7 @@ class Bridge:
             self._ask()
             self._await_welcome()
             self._welcome = answer(self._wire)
-        except OSError as error:  # nobody is there any more, or not yet
+        except OSError as error:  # the process has ended, or is not attached yet
             known = isinstance(error, FileNotFoundError | ConnectionError)
             self._why = "" if known else f": {error.strerror or error}"
             return False
@@ -195,8 +195,10 @@ class Bridge:
         return True
 
     def _ask(self) -> None:
-        """Ask to be served, and hand over what the client speaks on, unless there is something
-        that only we can say."""
+        """Request to be served, and pass the client's streams along if possible.
+
+        Not if the bridge itself has to send something first: a session, or an incomplete line.
+        """
         self._drop_journal()
         if self._can_hand and not self._ledger.session() and not self._ledger.unended:
             try:
@@ -204,7 +206,7 @@ class Bridge:
                 return
             except ConnectionError:
                 raise
-            except OSError:  # there is no memory, no descriptor, or none may be given
+            except OSError:  # no shared memory, no free descriptor, or passing them is not allowed
                 self._can_hand = False
                 self._drop_journal()
         say(self._wire, "serve", **self._hooks)
@@ -229,11 +231,12 @@ class Bridge:
             self._outbox = -1
 
     def _await_welcome(self) -> None:
-        """Until the process says something, which it does when `init` is done. That may take long,
-        but nobody waits for it without knowing, nor when the client has left.
+        """Wait until the process answers, which it does after `init`.
+
+        That may take long, so after `_SLOW` seconds a message on stderr says so.
 
         Raises:
-            NotAttached: the client has.
+            NotAttached: the client has closed its streams meanwhile.
         """
         poll = select.poll()
         poll.register(self._wire.fileno(), select.POLLIN)
@@ -258,17 +261,17 @@ class Bridge:
         return f"no process named {self._name!r} is attached{seconds}; {attached_now()}"
 
     def _resume(self) -> bool:
-        """The process has ended. Go on with the next one of its name, if that is wanted.
+        """Continue after the end of a process with the next one of its name; False if done.
 
         Raises:
-            _Lost: it is, and there is none.
+            _Lost: requests were lost, or no such process has attached in time.
         """
         words = f"the process {self._who}{self._pid()} has ended"
         ledger = self._ledger
         self._traffic.end("out")
         self._traffic.event("done" if self._client_ended and not ledger.open else words)
         if ledger.in_answer:
-            self._say(b"\n")  # of what came there is half a line
+            self._say(b"\n")  # ends the incomplete line of the process
         lost = ledger.forget()
         self._answer(lost, f"{words} before it answered")
         if self._client_ended:
@@ -287,7 +290,7 @@ class Bridge:
         return True
 
     def _begin_anew(self) -> bool:
-        """Tell the new process what its predecessor knew. Does it know as much now?"""
+        """Restore the session in the new process; False if the connection failed."""
         ledger = self._ledger
         self._wire.settimeout(_PATIENCE)
         try:
@@ -304,15 +307,21 @@ class Bridge:
         return True
 
     def _answer_to(self, id_: bytes) -> bytes:
-        """What the process says to this. Whatever else it says so far is for nobody: the client has
-        not asked it for anything yet."""
+        """Read the response with this id, and drop all other lines.
+
+        The client has sent nothing to the new process yet.
+        """
         while True:
             line = read_line(self._wire)
             if line.startswith(START + id_ + b","):
                 return line
 
     def _check(self, greeting: bytes) -> None:
-        """A client cannot be told of another revision; but that lists have changed, it can."""
+        """Compare the new `initialize` response, and notify the client that lists may have changed.
+
+        Raises:
+            _Lost: the revision differs, which the client cannot be notified of.
+        """
         from .messages import promises  # noqa: PLC0415
 
         before, lists = promises(self._ledger.greeting or b"")
@@ -326,7 +335,7 @@ class Bridge:
             self._say(notice.encode())
 
     def _pid(self) -> str:
-        """Of the process, as its welcome says; json takes a while to load."""
+        """Return the pid in the welcome, without importing json, which is slow."""
         _, _, rest = self._welcome.partition(b'"pid":')
         digits = rest.lstrip().split(b",")[0].split(b"}")[0].strip()
         return f" (pid {digits.decode()})" if digits.isdigit() else ""
@@ -334,13 +343,13 @@ class Bridge:
     # The client
 
     def _answer(self, ids: list[bytes], words: str) -> None:
-        """Answer requests for which nobody else will."""
+        """Answer requests with an internal error."""
         for id_ in ids:
             error = b'{"code":-32603,"message":%b}' % _quoted(words)
             self._say(b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (id_, error))
 
     def _say(self, data: bytes) -> None:
-        """Write to the client, however late it reads."""
+        """Write to the client, and wait while it does not read."""
         self._traffic.note("out", data)
         rest = memoryview(data)
         ready = select.poll()
@@ -353,7 +362,7 @@ class Bridge:
                 continue
 
     def _give_up(self, status: int, words: str) -> int:
-        """Whoever has asked something meanwhile gets an answer, too. The result is the status."""
+        """Answer all requests with an error, also unread ones; return the exit status."""
         try:
             while not self._client_ended and select.select([IN], [], [], 0)[0]:
                 data = os.read(IN, _CHUNK)
@@ -363,13 +372,13 @@ class Bridge:
             self._ledger.end()
             self._answer(self._ledger.forget(), words)
         except OSError:
-            pass  # there is nobody to tell
+            pass  # the client has closed its streams
         self._traffic.event(words)
         return _failed(status, words)
 
 
 class _Lost(Exception):
-    """The process has ended and is not there again."""
+    """The process has ended, and the session cannot continue."""
 
 
 def _quoted(words: str) -> bytes:
@@ -379,6 +388,6 @@ def _quoted(words: str) -> bytes:
 
 
 def _failed(status: int, words: str) -> int:
-    """Say why; the result is the status."""
+    """Write a message to stderr; return the status."""
     complain(words)
     return status

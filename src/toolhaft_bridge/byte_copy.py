@@ -1,7 +1,7 @@
-"""Copies bytes between a client, on stdin and stdout, and one process.
+"""Copies bytes between a client, on stdin and stdout, and the socket of one process.
 
-They go on as they come, so nothing is held back and nothing is changed. Who says something is heard
-only while somebody takes it: a side that does not read is told to the other by its own pipe.
+Bytes are forwarded as they arrive, unchanged. A source is polled only while its destination accepts
+data, so backpressure passes from one side to the other.
 """
 
 import _socket
@@ -17,12 +17,12 @@ _LARGE_CHUNK = 1024 * 1024
 
 
 class Copying:
-    """One process, from its welcome to its end.
+    """Copying for one process, from its first answer to its end.
 
     Args:
-        traffic: where everything is written down, if it is.
-        is_watched: can it be told that nobody reads stdout, before there is something to write?
-        client_ended: the client has said all already.
+        traffic: the log of all messages, if one is kept.
+        stdout_is_pipe: `poll` reports that stdout was closed, even with nothing to write.
+        client_ended: stdin has reached its end already.
     """
 
     def __init__(
@@ -40,17 +40,17 @@ class Copying:
         self._is_watched = is_watched
         self.client_ended = client_ended
         self.nobody_reads = False
-        # What could not be written yet.
+        # Bytes that were read, but not written yet.
         self._to_process: memoryview | None = None
         self._to_client: memoryview | None = None
-        # Who is listened to depends on these.
+        # Whether the poll masks must be computed again.
         self._changed = True
 
     def run(self) -> None:
-        """Copy until the process has ended and the client has all that it said, or nobody reads."""
+        """Copy until the process has ended and its output is written, or stdout is closed."""
         poll, process, read = select.poll(), self._wire.fileno(), os.read
         wait, writable = poll.poll, select.POLLOUT
-        # A lot at once, if there was a lot before.
+        # Bytes per read: the large size after a read that filled the small one.
         sizes = {IN: _CHUNK, process: _CHUNK}
         masks: dict[int, int] = {}
         while True:
@@ -78,7 +78,7 @@ class Copying:
                     return
 
     def _register(self, poll: "select.poll", before: dict[int, int]) -> dict[int, int]:
-        """Listen only to those whose words somebody takes."""
+        """Update the poll masks: read a source only while its destination accepts data."""
         process = self._wire.fileno()
         says = not self.client_ended and self._to_process is None
         masks = {
@@ -88,7 +88,7 @@ class Copying:
             | (0 if self._to_process is None else select.POLLOUT),
         }
         if not before and self._is_watched:
-            poll.register(OUT, 0)  # that nobody reads any more is told anyway
+            poll.register(OUT, 0)  # POLLERR and POLLHUP are reported even with an empty mask
         for descriptor, mask in masks.items():
             if mask == before.get(descriptor, 0):
                 continue
@@ -107,7 +107,7 @@ class Copying:
         except BlockingIOError:
             sent = 0
         except OSError:
-            sent = len(data)  # it has ended, and we shall read so
+            sent = len(data)  # the process has ended; the next read from it returns b""
         if sent < len(data):
             self._to_process, self._changed = memoryview(data)[sent:], True
         self._ledger.sent(data)
@@ -129,10 +129,10 @@ class Copying:
             self._traffic.note("out", data)
 
     def _push(self, ready: int, event: int) -> None:
-        """Write what is left, as far as it goes."""
+        """Write pending bytes, as far as they are accepted."""
         self._changed = True
         if not event & select.POLLOUT:
-            # One of them has gone. What a process has said last is read when there is room for it.
+            # One side was closed. The last output of a process is read once there is room for it.
             self._to_process, self.nobody_reads = None, ready == OUT
             return
         if self._to_client is not None:
@@ -161,8 +161,8 @@ class Copying:
             self._end_input()
 
     def _end_input(self) -> None:
-        """The client has said all; answers may still come."""
+        """Tell the process that no more input follows. Answers may still arrive."""
         try:  # noqa: SIM105  # contextlib takes a while to load
             self._wire.shutdown(_socket.SHUT_WR)
         except OSError:
-            pass  # it has ended, and we shall read so
+            pass  # the process has ended; the next read from it returns b""

@@ -1,6 +1,7 @@
-"""The `toolhaft` command: a bridge starts from here, everything else in `toolhaft.cli`.
+"""The `toolhaft` command: `attach` starts a bridge here, all other commands are in `toolhaft.cli`.
 
-The words behind `attach` are read by hand: argparse takes longer to load than a bridge to start.
+The arguments of `attach` are parsed by hand: importing argparse takes longer than starting a
+bridge.
 """
 
 import os
@@ -12,16 +13,16 @@ from .streams import complain
 
 _TEXTS = ("--socket", "--init", "--stop", "--log")
 _INTERRUPTED = 130
-# As good as for ever, and still a number of seconds.
+# Seconds that stand for "no limit".
 _EVER = 10.0**9
 
 
 class _Wrong(Exception):
-    """These words mean nothing; the message says which."""
+    """A wrong command line; the message names the wrong argument."""
 
 
 def main() -> int:
-    """Run the command; the result is an exit status."""
+    """Run the command and return its exit status."""
     given = sys.argv[1:]
     if given[:1] == ["attach"] and not {"-h", "--help"} & set(given):
         return attach(given[1:])
@@ -31,7 +32,7 @@ def main() -> int:
 
 
 def attach(words: list[str]) -> int:
-    """Be a bridge."""
+    """Run a bridge and return its exit status."""
     try:
         return _bridge(words).run()
     except _Wrong as error:

@@ -1,28 +1,31 @@
-"""Text from elsewhere, as it may be shown on a terminal or stand in a log.
+"""Escapes untrusted text for a terminal or a log.
 
-What a server, a client or a repository sends can hold characters that a terminal obeys, that turn
-around what stands beside them, that are not seen, or that begin a new line and so a record that was
-never logged. They are shown as numbers instead: `\\x1b`, `\\u202e`.
+Text from a server, a client or a repository can contain terminal control sequences, characters that
+reverse the text direction, invisible characters, and line breaks that would forge a log record.
+They are replaced with escapes: `\\x1b`, `\\u202e`.
 """
 
 from bisect import bisect
 from collections.abc import Callable
 
-# From where to where, without the last.
+# Code point ranges to escape: start, end (exclusive), start, end, …
 _HIDDEN = (
-    *(0x00, 0x09, 0x0B, 0x20, 0x7F, 0xA0),  # controls, but for tab and newline
-    *(0x61C, 0x61D),  # a mark of direction
-    *(0x200B, 0x200C),  # no width; the joiners that follow make emoji and some scripts
-    *(0x200E, 0x2010, 0x2028, 0x202F),  # more of direction, and separators of lines
-    *(0x2060, 0x206A),  # the same
-    *(0xD800, 0xE000),  # halves of characters, which no encoding takes
-    *(0xFEFF, 0xFF00, 0xFFF9, 0xFFFC),  # no width, and notes between lines
-    *(0xE0000, 0xE0080),  # tags, which show nothing
+    *(0x00, 0x09, 0x0B, 0x20, 0x7F, 0xA0),  # control characters except tab and newline
+    *(0x61C, 0x61D),  # a direction mark
+    *(
+        0x200B,
+        0x200C,
+    ),  # zero width space; the joiners after it are needed for emoji and some scripts
+    *(0x200E, 0x2010, 0x2028, 0x202F),  # direction marks and line separators
+    *(0x2060, 0x206A),  # zero width and direction marks
+    *(0xD800, 0xE000),  # surrogates, which UTF-8 cannot encode
+    *(0xFEFF, 0xFF00, 0xFFF9, 0xFFFC),  # byte order mark and interlinear annotations
+    *(0xE0000, 0xE0080),  # tag characters, which are invisible
 )
 
 
 class _Signs:
-    """What stands for each character, as `str.translate` asks for it."""
+    """A table for `str.translate`: escapes the code points in `hidden` with `written`."""
 
     def __init__(self, hidden: tuple[int, ...], written: Callable[[int], str]) -> None:
         self._hidden = hidden
@@ -49,20 +52,20 @@ _JSON = _Signs(_HIDDEN, _escape)
 
 
 def line(text: str) -> str:
-    """Text for a part of one line."""
+    """Escape text that is shown within one line."""
     return text if text.isprintable() else text.translate(_LINE)
 
 
 def block(text: str) -> str:
-    """Text of several lines."""
+    """Escape text that may have several lines."""
     return text if text.isprintable() else text.replace("\r\n", "\n").translate(_BLOCK)
 
 
 def record(text: str) -> str:
-    """Text of which all lines but the first are indented, so that none looks like a record."""
+    """Escape text, and indent all lines but the first, so that none looks like a log record."""
     return block(text).replace("\n", "\n  ")
 
 
 def json_text(text: str) -> str:
-    """JSON that says the same. Such characters stand only in strings, where JSON has escapes."""
+    """Escape JSON without changing its value: such characters occur only inside JSON strings."""
     return text.translate(_JSON)

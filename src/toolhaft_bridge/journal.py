@@ -1,35 +1,35 @@
 """A ledger in memory that a bridge shares with its process, so that it outlives the process.
 
-A process that was handed the client's descriptors talks to the client itself, and the bridge sees
-none of it. When the process ends, be it by SIGKILL, the bridge has to know what it would know if it
-had copied. So the process keeps the ledger here, and the bridge reads it afterwards:
+A process that was passed the client's descriptors reads and writes them itself, and the bridge sees
+none of the bytes. When the process ends, even by SIGKILL, the bridge needs the same ledger as if it
+had copied them. So the process keeps the ledger here, and the bridge reads it afterwards:
 
-    a word      where the records end, and two bits: is what lies in the inbox done with, and does
-                the outbox have something that is not recorded yet?
-    an inbox    what was read from the client last: the system itself writes it here, so that there
-                is no moment in which it is neither in the pipe nor known to the bridge. A call that
-                is answered before the next word of the client needs no record at all
-    two halves  records, one per line; a half begins with everything, and changes follow. When it is
-                full, everything is written to the other half
+    a word      the offset of the end of the records, and two bits: the inbox has been processed;
+                the outbox may contain bytes that are not recorded
+    an inbox    the last bytes read from the client. The kernel writes them here (`readv`), so that
+                at every moment they are either in the pipe or visible to the bridge. A call that is
+                answered before the next read needs no record
+    two halves  records, one per line; a half begins with a snapshot of the ledger, and changes
+                follow. When it is full, a new snapshot is written to the other half
 
-Storing the word is what makes a change: records behind its end do not count.
+Storing the word commits a change: records beyond its offset are ignored.
 
-What the process answers goes through an outbox, a pipe of which the bridge has the other end: it is
-written there, recorded here, and then moved to the client by the system, which does it as a whole.
-What is in the outbox when the process has ended is for the bridge to deliver. The word says whether
-it is recorded already, for it must be counted, and must not be counted twice. So whenever a process
-is killed, a request gets its answer or an error, and never both.
+Output of the process goes through the outbox, a pipe whose other end the bridge has: bytes are
+written there, recorded here, and then moved to the client by the kernel in one operation. The
+bridge delivers what is left in the outbox when the process has ended. The bit in the word says
+whether that is recorded already, so that it is counted exactly once. Whenever a process is killed,
+each request gets a response or an error, and never both.
 
-The records, by their first byte; `Journal` writes them, and `Restored` has what each of them does:
+The records, by their first byte; `Journal` writes them, and `Restored` applies them:
 
-    +id     a request                               =line   a line that has to be understood
-    -id     its answer                              &line   the answer to `initialize`
-    ~part   the client has begun a line             !       it has ended it
-            and goes on with it                     ^       it is too long to be kept
-    >part   the process has begun a line            <       it has ended it
-            and goes on with it                     <head   this is all that is kept of it
-    .       the client has said all                 ?       nothing is known
-    *       the session has outgrown what is kept
+    +id     a request                               =line   a line of the client to be parsed
+    -id     its response                            &line   the response to `initialize`
+    ~part   the start or a further part             !       the client's line is complete
+            of a line of the client                 ^       it is too long to be kept
+    >part   the start or a further part             <       the process's line is complete
+            of a line of the process                <head   the only part of it that is kept
+    .       the client has closed its side          ?       `opaque`: nothing is tracked
+    *       `outgrown`: the session cannot be restored
 """
 
 import os
@@ -39,7 +39,7 @@ from _thread import allocate_lock
 from .ledger import EDGE, LONGEST, START, Ledger
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # a bridge needs none of it, and it takes a while to load
+if TYPE_CHECKING:  # not needed at runtime, and slow to import
     from collections.abc import Callable, Iterator
     from mmap import mmap
     from typing import ClassVar
@@ -49,27 +49,27 @@ _INBOX = _PAGE
 _CHUNK = 65536
 _INBOX_SIZE = LONGEST + _CHUNK
 _HALVES = _INBOX + _INBOX_SIZE
-# Pages that nobody has written to take no memory.
+# Bytes of one half. Pages that were never written to take no memory.
 _HALF = 8 * 1024 * 1024
 SIZE = _HALVES + 2 * _HALF
-# So much is added to a half before everything is written anew.
+# Bytes of records after a snapshot before the next snapshot is written.
 _GROWTH = 1024 * 1024
-# Memory of a half that was left is given back if it is more than this.
+# Bytes of a half that is no longer used, above which its memory is released.
 _LARGE = 256 * 1024
 _MADV_REMOVE = 9
 _CALL = b'"method":"tools/call"'
 _RESULT = b'"result":'
-# In the word: what lies in the inbox is answered, or recorded.
+# Bit of the word: the contents of the inbox are answered or recorded.
 _INBOX_DONE = 1 << 62
-# In the word: what is in the outbox, if there is something, is not recorded yet.
+# Bit of the word: bytes in the outbox, if there are any, are not recorded yet.
 _OUTBOX_NEW = 1 << 61
 
 
 def blank() -> int:
-    """A descriptor of memory for a journal.
+    """Create the shared memory of a journal and return its descriptor.
 
     Raises:
-        OSError: there is none.
+        OSError: this system has no memfd, or creating it failed.
     """
     if sys.platform != "linux" or not hasattr(os, "memfd_create"):
         raise OSError("there is no memory without a name here")
@@ -79,7 +79,7 @@ def blank() -> int:
 
 
 class Journal(Ledger):
-    """Kept by a process, of one client. Safe to use from any thread."""
+    """The ledger of one client, which its process writes to shared memory. Thread-safe."""
 
     __slots__ = (
         "_count", "_end", "_full", "_half", "_inbox", "_is_open", "_lock", "_may_skip", "_memory",
@@ -92,9 +92,9 @@ class Journal(Ledger):
         whole = self._whole = memoryview(memory)
         self._word = whole[:8].cast("Q")
         self._inbox = (whole[_INBOX : _INBOX + _CHUNK],)
-        # How much lies there.
+        # Bytes in the inbox.
         self._count = 0
-        # The last that was read of it, while it is neither answered nor recorded.
+        # The bytes read last, while they are neither answered nor recorded.
         self._unrecorded = b""
         self._lock = allocate_lock()
         self._is_open = True
@@ -102,21 +102,21 @@ class Journal(Ledger):
         self._end = _HALVES
         self._full = _HALVES + _GROWTH
         self._records: list[bytes] = []
-        # Has something changed for which there is no record, so that everything has to be written?
+        # A change has no record of its own, so the next commit writes a snapshot.
         self._must_turn = False
-        # The bit of the word that says whether something in the outbox is not recorded yet.
+        # `_OUTBOX_NEW` or 0, as it is in the word.
         self._outbox_bit = 0
-        # May a call that is answered at once go without a record? It may if a session has begun, or
-        # none is needed, and no line is unended.
+        # A call that is answered before the next read needs no record. True if `initialize` is
+        # answered or was not sent, and no line is incomplete.
         self._may_skip = False
 
     def read(self, descriptor: int, _size: int) -> bytes:
-        """The same as `os.read`, and known to the bridge."""
+        """Like `os.read`, but into the inbox, where the bridge can see the bytes."""
         with self._lock:
             behind = 0
             if self._unrecorded:
                 if self._unrecorded[-1:] != b"\n" and self._count < LONGEST:
-                    behind = self._count  # a long line stays in one piece
+                    behind = self._count  # append, so that a long line stays contiguous
                 else:
                     self._record_inbox()
             room = self._inbox
@@ -131,7 +131,7 @@ class Journal(Ledger):
             except BlockingIOError:
                 raise
             except OSError:
-                count = 0  # as good as the end
+                count = 0  # the same as the end of the input
             if count:
                 self._count = end = behind + count
                 data = self._unrecorded = self._memory[_INBOX + behind : _INBOX + end]
@@ -143,10 +143,10 @@ class Journal(Ledger):
         return b""
 
     def write(self, descriptor: int, data: "bytes | memoryview") -> int:
-        """The same as `os.write` into the outbox, which is empty, and recorded.
+        """Like `os.write` into the outbox, which must be empty, and record the output.
 
         Raises:
-            BlockingIOError: it takes nothing.
+            BlockingIOError: the outbox is full.
         """
         with self._lock:
             if self._is_open:
@@ -157,10 +157,10 @@ class Journal(Ledger):
         return count
 
     def _record_output(self, data: bytes) -> None:
-        """This is in the outbox."""
+        """Record bytes that were written to the outbox."""
         said = self._unrecorded
         if said and self._may_skip and len(said) == self._count:
-            # One call of a tool, and its one answer? That is what is said most of the time.
+            # Fast path for one tool call and its response, the most frequent case.
             # Both begin with the id.
             end = data.find(b",", len(START)) + 1
             if (
@@ -179,7 +179,7 @@ class Journal(Ledger):
             self._commit()
 
     def _record_inbox(self) -> None:
-        """Let the records say what the inbox does."""
+        """Write records for the contents of the inbox."""
         if self._unrecorded:
             self._unrecorded = b""
             if not self._is_long_call():
@@ -187,7 +187,7 @@ class Journal(Ledger):
             self._commit()
 
     def _is_long_call(self) -> bool:
-        """Is it one call of a tool, and so long that it should not be copied? Then it is open."""
+        """Add the id in the inbox if that is one long tool call, without a copy; else False."""
         end = _INBOX + self._count
         if self._count <= _CHUNK or not self._may_skip:
             return False
@@ -201,7 +201,7 @@ class Journal(Ledger):
         return True
 
     def close(self) -> None:
-        """Note nothing more."""
+        """Record the inbox, and release the memory."""
         with self._lock:
             if self._is_open:
                 self._record_inbox()
@@ -212,11 +212,11 @@ class Journal(Ledger):
             self._memory.close()
 
     def disown(self) -> None:
-        """In a process that was forked off: the journal is the parent's."""
-        self._lock = allocate_lock()  # which another thread of the parent may have held
+        """Stop writing in a forked child: the journal belongs to the parent."""
+        self._lock = allocate_lock()  # another thread of the parent may have held the old one
         self._is_open, self._unrecorded = False, b""
 
-    # What changes the books
+    # Changes of the ledger, each with its record
 
     def _begin(self, data: bytes) -> None:
         super()._begin(data)
@@ -243,7 +243,9 @@ class Journal(Ledger):
     def _sent_unusual(self, line: bytes) -> None:
         before = len(self._records)
         super()._sent_unusual(line)
-        self._records[before:] = [b"=%b\n" % line]  # from which all the rest follows
+        self._records[before:] = [
+            b"=%b\n" % line
+        ]  # replaces the records that follow from this line
 
     def _hold(self, part: bytes) -> None:
         before = len(self._head)
@@ -262,7 +264,7 @@ class Journal(Ledger):
         super()._greeted(id_, line)
         self._must_turn = True
 
-    # Writing it down
+    # Writing records
 
     def _commit(self) -> None:
         records = b"".join(self._records)
@@ -280,8 +282,10 @@ class Journal(Ledger):
             self._memory.madvise(_MADV_REMOVE, *left)
 
     def _turn(self) -> tuple[int, int]:
-        """Write everything to the other half. What was left: where it begins, and how long it is,
-        in whole pages."""
+        """Write a snapshot to the other half; return offset and size of the old one in bytes.
+
+        The size is rounded up to whole pages.
+        """
         before = _HALVES + self._half * _HALF
         left = before, (self._end - before + _PAGE - 1) // _PAGE * _PAGE
         everything = b"\n".join([*self._everything(), b""])
@@ -318,19 +322,19 @@ class Journal(Ledger):
 
 
 class Restored(Ledger):
-    """What a journal tells."""
+    """A ledger that is restored from the records of a journal."""
 
-    # Has it counted what is in the outbox?
+    # The bytes left in the outbox are recorded already.
     knows_outbox = True
 
     def take(self, record: bytes) -> None:
-        """Change the books as a record says."""
+        """Apply one record."""
         change = self._KINDS.get(record[:1])
         if change is not None:
             change(self, record[1:])
 
     def settle(self) -> None:
-        """All records were taken: go on as if the bytes had been seen."""
+        """Set the derived state after the last record, as if the bytes had been processed."""
         self._began = True
         self._is_quick = not self.opaque and (self.initialize is None or self.greeting is not None)
 
@@ -374,7 +378,7 @@ class Restored(Ledger):
 
 
 def restored(descriptor: int) -> "Restored":
-    """The ledger of a process that has ended."""
+    """Restore the ledger of a process that has ended."""
     ledger = Restored()
     word = int.from_bytes(os.pread(descriptor, 8, 0), sys.byteorder)
     end = word & ~(_INBOX_DONE | _OUTBOX_NEW)
@@ -391,7 +395,7 @@ def restored(descriptor: int) -> "Restored":
 
 
 def _inbox(descriptor: int) -> bytes:
-    """What lies in the inbox; behind it there is nothing but zeros."""
+    """Read the contents of the inbox; the bytes after them are zeros."""
     found = part = b""
     while len(found) < _INBOX_SIZE and len(part) % _CHUNK == 0:
         part = os.pread(descriptor, _CHUNK, _INBOX + len(found)).rstrip(b"\0")

@@ -1,12 +1,12 @@
-"""Which requests wait for an answer, and what a new process has to be told to take over.
+"""Tracks which requests are unanswered, and what restores the session in a new process.
 
-A bridge copies bytes. What it must know of them it reads from the edges of lines: nearly all
-clients begin a request with `{"jsonrpc":"2.0","id":…,` or end it with `,"jsonrpc":"2.0","id":…}`,
-and at these two places nothing but the id of the request can stand. Answers come from toolhaft,
-which writes the first form. Any other line is parsed, once, if it is not too long for that.
+A bridge copies bytes, and avoids parsing them. Nearly all clients begin a request with
+`{"jsonrpc":"2.0","id":…,` or end it with `,"jsonrpc":"2.0","id":…}`, and at these two places only
+the id of the request can stand. Responses come from toolhaft, which writes the first form. Any
+other line is parsed, once, if it is not too long.
 
-A client that speaks with Content-Length headers has no lines. Then nothing is known, and `opaque`
-says so.
+A client that uses Content-Length headers sends no lines. Then nothing is tracked, and `opaque` is
+True.
 """
 
 START = b'{"jsonrpc":"2.0","id":'
@@ -14,11 +14,11 @@ _STARTED = len(START)
 _NOTICE = b'{"jsonrpc":"2.0","method":'
 _END = b',"jsonrpc":"2.0","id":'
 _METHOD = b'{"method":"'
-# As much of a line as an id and the beginning of a method fit in.
+# Bytes at the start or end of a line that hold an id and the start of the method name.
 EDGE = 128
-# A longer line is not kept, so it cannot be parsed, nor sent again.
+# Bytes of a line that are kept. A longer line can be neither parsed nor sent again.
 LONGEST = 4 * 1024 * 1024
-# What a session remembers, and a new one has to hear again.
+# Methods whose effect is part of the session, so that a new process needs these requests, too.
 _REMEMBERED = (
     b"initialize",
     b"logging/setLevel",
@@ -30,45 +30,45 @@ Line = bytes
 
 
 class Ledger:
-    """Keeps the books of one client."""
+    """Unanswered requests and session state of one client."""
 
-    # With what a journal adds, there would be too many for Python to find each of them quickly.
+    # With those of `Journal` there are too many attributes for fast lookup in a dict of keys.
     __slots__ = (
         "_began", "_followed", "_head", "_is_enough", "_is_quick", "_level", "_subscriptions",
         "ended", "greeting", "initialize", "initialized", "opaque", "open", "outgrown", "unended",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        # The ids of requests without an answer, as they are written in JSON, and how many of each:
-        # one that is in use is refused, and the first with it still waits.
+        # Ids of unanswered requests, as written in JSON, and how many requests have each. A second
+        # request with an id in use gets an error, and the first one still waits.
         self.open: dict[bytes, int] = {}
         self.opaque = False
-        # Has the client said all?
+        # The client has closed its side.
         self.ended = False
-        # The line that the client has not ended yet; None if it is too long to be kept.
+        # The incomplete line of the client; None if it is too long to be kept.
         self.unended: bytearray | None = bytearray()
         self._began = False
-        # Are lines of the usual kind not worth a second look? They are until a session has begun.
+        # Responses of the usual form need only their id. False while `initialize` is unanswered.
         self._is_quick = False
-        # The line that the process has not ended yet, or as much of its start as has to be known.
+        # The incomplete line of the process, or the part of its start that is needed.
         self._head = bytearray()
         self._is_enough = False
-        # How the session began.
+        # The `initialize` request with its id, and the `initialized` notification.
         self.initialize: tuple[bytes, Line] | None = None
         self.initialized: Line | None = None
-        # What the process said to that.
+        # The response to `initialize`.
         self.greeting: Line | None = None
         self._level: tuple[bytes, Line] | None = None
         self._subscriptions: dict[str, tuple[bytes, Line]] = {}
-        # How long these are together.
+        # Total bytes of the requests in `_subscriptions`.
         self._followed = 0
-        # Is there more to the session than is kept here? Then nobody can take it over.
+        # The session has more state than is kept here, so it cannot be restored.
         self.outgrown = False
 
     # From the client
 
     def sent(self, data: bytes) -> None:
-        """The client has said something."""
+        """Process bytes from the client."""
         if self.opaque:
             return
         if not self._began:
@@ -77,7 +77,7 @@ class Ledger:
             self._sent_parts(data)
             return
         for line in data.split(b"\n"):
-            # A call of a tool: that is what is said most of the time.
+            # Fast path for a tool call, the most frequent message.
             if line.startswith(START):
                 id_, mark, _ = line[_STARTED:EDGE].partition(b',"method":"tools/call"')
                 if mark and id_.isdigit() and id_[:1] != b"0":
@@ -87,7 +87,7 @@ class Ledger:
                 self._sent_line(line)
 
     def end(self) -> None:
-        """The client says nothing more; its last line may lack its end."""
+        """Process the end of the client's input; its last line may lack the newline."""
         self.ended = True
         if not self.opaque and self.unended:
             self._sent_line(bytes(self.unended))
@@ -125,7 +125,7 @@ class Ledger:
                 self.unended = None
 
     def _sent_head(self, head: bytes) -> None:
-        """Of a line that is too long, the head may tell."""
+        """Record the request in a line that is too long, if its head contains the id."""
         found = _id_at_start(head)
         if found is not None and found[0] and head.startswith(b',"method":', found[1]):
             self._opened(found[0])
@@ -143,10 +143,10 @@ class Ledger:
             self._opened(id_)
 
     def _sent_unusual(self, line: Line) -> None:
-        """A line that has to be understood."""
+        """Parse a line, and record its requests, session state and cancellations."""
         from .messages import compact, messages_of, params_of, written  # noqa: PLC0415
 
-        # What else is in a batch is not to be said again.
+        # Of a batch, only the message that changes the session is sent to a new process.
         is_batch = line.lstrip()[:1] == b"["
         for message in messages_of(line):
             method, params = message.get("method"), params_of(message)
@@ -186,11 +186,11 @@ class Ledger:
 
     @property
     def in_answer(self) -> bool:
-        """Has the process begun a line and not ended it?"""
+        """Whether the process has written an incomplete line."""
         return bool(self._head)
 
     def came(self, data: bytes) -> None:
-        """The process has said something."""
+        """Process bytes from the process."""
         if self.opaque:
             return
         if self._is_enough and b"\n" not in data:
@@ -211,12 +211,12 @@ class Ledger:
             self._hold(last)
 
     def _hold(self, part: bytes) -> None:
-        """The start of a line, or more of it. Most of the time it says early on what it is."""
+        """Add to the incomplete line of the process; keep only a prefix once that is sufficient."""
         head = self._head
         head += part
         enough = self._enough_of(head)
         if enough is None and len(head) > LONGEST:
-            enough = EDGE  # nobody will understand it
+            enough = EDGE  # too long to be parsed
         if enough is not None:
             del head[enough:]
             self._is_enough = True
@@ -230,9 +230,11 @@ class Ledger:
             self.open[id_] = count - 1
 
     def _enough_of(self, line: bytes | bytearray) -> int | None:
-        """How much of the start of a line is enough to know what it is about. None if it says too
-        little so far, and for the answer to `initialize`, with which another one will have to be
-        compared."""
+        """Return how many bytes of a line suffice to process it.
+
+        None if it is still too short, and for the response to `initialize`, which is kept to
+        compare it with that of a new process.
+        """
         found = _id_at_start(line)
         if found is None:
             return EDGE if line.startswith(_NOTICE) else None
@@ -267,14 +269,16 @@ class Ledger:
     # After the end of a process
 
     def forget(self) -> list[bytes]:
-        """The ids of requests that nobody will answer any more."""
+        """Remove and return the ids of unanswered requests, after the process has ended."""
         lost, self.open = list(self.open), {}
         self._end_answer()
         return lost
 
     def session(self) -> list[tuple[bytes | None, Line]]:
-        """What a new process has to be told, each with the id whose answer is not for the client;
-        None for what has no answer."""
+        """Return the lines that restore the session in a new process, each with its request id.
+
+        The id is None for a notification. The responses are not for the client.
+        """
         if self.initialize is None or self.greeting is None:
             return []
         told: list[tuple[bytes | None, Line]] = [self.initialize]
@@ -286,7 +290,7 @@ class Ledger:
 
 
 def _request_of(line: Line) -> tuple[bytes, bytes] | None:
-    """The id of a request and the beginning of its method, if the edges of the line tell."""
+    """Return the id and the start of the method of a request, if its line has a usual form."""
     if line.startswith(START):
         id_, comma, rest = line[_STARTED:EDGE].partition(b",")
         if comma and rest.startswith(b'"method":"') and _is_plain(id_):
@@ -300,7 +304,7 @@ def _request_of(line: Line) -> tuple[bytes, bytes] | None:
 
 
 def _id_at_start(line: bytes | bytearray) -> tuple[bytes, int] | None:
-    """The id with which a message begins, as toolhaft writes it, and where it ends; see `id_at`."""
+    """Return the id of a message that begins as toolhaft writes it, and its end; see `id_at`."""
     if not line.startswith(START):
         return None
     id_, comma, _ = bytes(line[_STARTED:EDGE]).partition(b",")
@@ -312,7 +316,7 @@ def _id_at_start(line: bytes | bytearray) -> tuple[bytes, int] | None:
 
 
 def _is_plain(id_: bytes) -> bool:
-    """Is this an id that can be written in one way only?"""
+    """Whether an id has only one form in JSON, so that its bytes can be compared."""
     if id_.isdigit():
         return id_ == b"0" or id_[:1] != b"0"
     inner = id_[1:-1]

@@ -1,4 +1,4 @@
-"""Lines that have to be understood, of which there are few; json takes a while to load."""
+"""Parses the few lines for which `ledger` needs JSON. Apart, since `json` is slow to import."""
 
 import json
 from typing import TypeAlias, cast
@@ -7,7 +7,7 @@ Message: TypeAlias = dict[str, object]
 
 
 def messages_of(line: bytes) -> list[Message]:
-    """The messages of a line, which may be a batch; none if it is no JSON."""
+    """Parse a line into its messages, several for a batch; none if it is not JSON."""
     try:
         found: object = json.loads(line)
     except (ValueError, RecursionError):
@@ -17,7 +17,7 @@ def messages_of(line: bytes) -> list[Message]:
 
 
 def params_of(message: Message) -> Message:
-    """Its parameters, if there are any."""
+    """Return the parameters of a message; empty if it has none."""
     return _object(message.get("params"))
 
 
@@ -26,7 +26,7 @@ def _object(value: object) -> Message:
 
 
 def written(id_: object) -> bytes | None:
-    """An id as toolhaft writes it; None if this is none."""
+    """Return an id as toolhaft writes it in JSON; None if it is not a valid id."""
     if isinstance(id_, int) and not isinstance(id_, bool):
         return b"%d" % id_
     if isinstance(id_, str):
@@ -35,9 +35,11 @@ def written(id_: object) -> bytes | None:
 
 
 def id_at(line: bytes, start: int) -> tuple[bytes, int] | None:
-    """The id that stands there, before other members, and where it ends; None if not all of it is
-    there. What cannot be an id, such as null, is that of nobody: it is empty."""
-    try:  # in Latin-1 each byte is a letter, so that the places are the same
+    """Return the id at `start` and its end; None if it is incomplete or no member follows it.
+
+    The id is empty if the value there, such as null, is not a valid id.
+    """
+    try:  # Latin-1 has one character per byte, so that offsets stay the same
         _, end = json.JSONDecoder().raw_decode(line.decode("latin-1"), start)
         id_ = json.loads(line[start:end])
     except (ValueError, RecursionError):
@@ -46,17 +48,17 @@ def id_at(line: bytes, start: int) -> tuple[bytes, int] | None:
 
 
 def quoted(text: str) -> bytes:
-    """A text in JSON."""
+    """Encode a text as a JSON string."""
     return json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def compact(message: Message) -> bytes:
-    """A message by itself, on a line. What is ASCII has no letters that could not be written."""
+    """Encode a message as one line. ASCII only, since lone surrogates have no UTF-8 encoding."""
     return json.dumps(message, separators=(",", ":")).encode()
 
 
 def promises(greeting: bytes) -> tuple[object, list[str]]:
-    """Of an answer to `initialize`: the revision, and the lists whose changes will be told."""
+    """Return the revision in an `initialize` response, and the lists with `listChanged`."""
     result = _object(_first(greeting).get("result"))
     offered = _object(result.get("capabilities"))
     names = ("tools", "resources", "prompts")
@@ -65,7 +67,7 @@ def promises(greeting: bytes) -> tuple[object, list[str]]:
 
 
 def error_in(answer: bytes) -> str | None:
-    """What a process says if it refuses."""
+    """Return the error message in the answer of a process, if it has one."""
     error = _first(answer).get("error")
     return None if error is None else str(error)
 

@@ -1,8 +1,7 @@
-"""Files that are written under a name that a user gives: never through a link to another file.
+"""Opens output files under names that a user gives, without following symbolic links to files.
 
-The name may stand in a folder that came from elsewhere, such as a repository, which can have a
-link of that name that points anywhere. A link to what is no file is followed, since `/dev/stderr`
-is one.
+The folder may come from an untrusted source such as a repository, with a symbolic link of that name
+to any file. A link to anything but a regular file is followed, since `/dev/stderr` is one.
 """
 
 import errno
@@ -24,10 +23,10 @@ def open_to_write(path: str, flags: int, mode: int = 0o666) -> int:
     try:
         return os.open(path, flags | _NO_LINK | _PLAIN, mode)
     except OSError as error:
-        # FreeBSD says EMLINK of a link, and others ELOOP.
+        # With O_NOFOLLOW a link fails with EMLINK on FreeBSD, and with ELOOP elsewhere.
         if error.errno not in (errno.ELOOP, errno.EMLINK) or not os.path.islink(path):
             raise
-    # Nothing is created and nothing is lost before it is known what the link points to.
+    # Neither create nor truncate before the type of the target is known.
     try:
         descriptor = os.open(path, flags & ~(os.O_CREAT | os.O_TRUNC) | _PLAIN)
     except FileNotFoundError as error:
@@ -45,7 +44,7 @@ def open_to_write(path: str, flags: int, mode: int = 0o666) -> int:
 
 
 def replace(path: str, data: bytes) -> None:
-    """Write a file as a whole.
+    """Replace the contents of a file.
 
     Raises:
         OSError: it is a symbolic link to a file, or cannot be written.
@@ -55,10 +54,10 @@ def replace(path: str, data: bytes) -> None:
 
 
 def open_log(path: str) -> int:
-    """Open a file to add to, which only its owner may read, also if it was there before.
+    """Open a file for appending, readable only by its owner, even if it existed before.
 
     Raises:
-        OSError: it cannot be opened, or others may read it and it is not ours to change that.
+        OSError: it cannot be opened, or other users can read it and its mode cannot be changed.
     """
     descriptor = open_to_write(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OWNER_ONLY)
     try:
@@ -73,7 +72,7 @@ def open_log(path: str) -> int:
 
 def _keep_to_owner(descriptor: int, path: str) -> None:
     if os.chmod not in os.supports_fd:
-        return  # Windows, where these bits do not say which users may read it
+        return  # Windows, where the mode does not determine which users can read a file
     try:
         os.chmod(descriptor, _OWNER_ONLY)
     except PermissionError as error:

@@ -1,14 +1,13 @@
-"""What is left out of logs: the values of keys that name a secret, at any depth.
+"""Redacts secrets in logs: the values of keys that name a secret, at any depth.
 
-Both logs, that of a server and that of a bridge, take it from here. They read and write JSON each
-in their own way.
+Used by the traffic logs of servers and bridges. Each passes its own JSON decoder and encoder.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
-# A key that ends with one of these is one of them, too.
+# A key is secret if it ends with one of these.
 REDACTED: Final = (
     "authorization",
     "token",
@@ -23,22 +22,22 @@ REDACTED: Final = (
     "credential",
     "credentials",
 )
-# A field of the protocol, which is no secret.
+# Keys of the protocol that are not secret despite their ending.
 _HARMLESS: Final = frozenset({"progresstoken"})
-# A letter may be written as a number, also in JSON that is a string of other JSON.
+# An escaped ASCII character, also in JSON that is nested in JSON strings.
 _ESCAPED: Final = re.compile(r"\\+u00([2-7][0-9a-fA-F])")
 _LEFT_OUT: Final = "[redacted]"
 
 
 class Secrets:
-    """Leaves secrets out.
+    """Redacts secrets in JSON values and in text.
 
     Args:
-        keys: the keys whose values are secret, whatever their case and with or without `_` and `-`.
-        decode: reads JSON.
-        encode: writes it.
-        unfit: what these raise.
-        longest: of text that is no JSON, so much is looked through, and the rest is dropped.
+        keys: endings of keys whose values are secret. Case, `_` and `-` do not matter.
+        decode: decodes JSON.
+        encode: encodes JSON.
+        unfit: the exceptions that these raise for invalid input.
+        longest: characters of text that are searched if it is not JSON; the rest is dropped.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class Secrets:
         self._longest = longest
 
     def cleaned(self, value: Any) -> Any:
-        """A value of JSON without them."""
+        """Return a JSON value with its secrets redacted."""
         if isinstance(value, dict):
             fields = cast(dict[str, Any], value)
             return {
@@ -70,16 +69,16 @@ class Secrets:
         return value
 
     def cleaned_text(self, text: str) -> str:
-        """What is no JSON, or not all of it, up to the first of them.
+        """Return text that is not valid JSON, up to the first secret.
 
-        Nothing says where a value ends in what is not well-formed, so all of the rest is left out.
+        In malformed text the end of a value cannot be found, so all text after it is dropped.
         """
         text = _ESCAPED.sub(_letter, text[: self._longest])
         found = self._in_text.search(text)
         return text if found is None else f"{text[: found.end()]} {_LEFT_OUT}"
 
     def _cleaned_string(self, text: str) -> str:
-        """A string may be JSON itself: the text of a result often is."""
+        """Redact a string that may itself be JSON, as the text of a result often is."""
         try:
             value = self._decode(text)
         except self._unfit:
@@ -97,7 +96,7 @@ def _plain(key: str) -> str:
 
 
 def _keys_in_text(endings: tuple[str, ...]) -> re.Pattern[str]:
-    """A key of a secret, and the first character of what separates it from its value."""
+    """Compile a pattern for a secret key and the first character of its separator."""
     keys = "|".join("[_-]?".join(map(re.escape, ending)) for ending in endings)
     return re.compile(rf"(?i)(?<!progress)(?<!progress[_-])(?:{keys})\s*(?:[\\\"'`>:=]|%3[ad])")
 

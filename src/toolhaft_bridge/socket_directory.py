@@ -1,26 +1,27 @@
-"""Where attached processes are found: sockets with names, in a directory of one user.
+"""Finds and connects to attached processes: named Unix sockets in a private directory of one user.
 
-What is said there at first is one line from the bridge, a JSON object:
+The bridge first sends one line, a JSON object:
 
     {"toolhaft": 1, "ask": "serve", "init": "module:function", "stop": "module:function"}
 
-`toolhaft` is the version of this agreement and `ask` is what is wanted; all else belongs to that.
-The process answers with one line: `{"toolhaft": 1, "error": "words for a person"}`, after which it
-hangs up, or an object without `error`. What follows depends on what was asked:
+`toolhaft` is the version of this protocol, `ask` the kind of request; other members are its
+parameters. The process answers with one line: `{"toolhaft": 1, "error": "a message"}`, and closes
+the connection, or an object without `error`. The rest depends on the request:
 
-    serve   {"toolhaft": 1, "name": …, "pid": …}, and then MCP as on stdin and stdout. With the line
-            a bridge may give five descriptors: the client's input and output, a `journal`, and both
-            ends of an outbox. A process that takes them adds `"taken": true`, speaks with the
-            client itself, and says no more here; the end of the connection is still the end of both
-    info    what `toolhaft ps` shows, and the end of the connection
-    metrics what `toolhaft metrics` shows, as `text`, and the end of the connection
+    serve   {"toolhaft": 1, "name": …, "pid": …}, and then MCP as on stdin and stdout. With its line
+            a bridge may pass five descriptors: the client's input and output, a `journal`, and both
+            ends of an outbox. A process that accepts them adds `"taken": true`, reads and writes
+            the client's streams itself, and sends nothing more on this connection. When the
+            connection is closed, both sides end
+    info    the data of `toolhaft ps`, then the connection is closed
+    metrics the output of `toolhaft metrics` as `text`, then the connection is closed
     reset-metrics
-            the same, and then the metrics begin anew
+            like `metrics`, then all metrics are reset
 
-Whoever adds something to ask for adds it to the table in `toolhaft.transports.attach.host`.
+A new kind of request goes into the table in `toolhaft.transports.attach.host`.
 """
 
-# What `socket` is made of. That one loads enums and selectors, which takes longer than all we do.
+# Not `socket`, which imports enum and selectors: that takes longer than the rest of a bridge.
 import _socket
 import os
 import stat
@@ -28,27 +29,27 @@ import sys
 
 VERSION = 1
 SUFFIX = ".sock"
-# A name is a file name that needs no quoting in any shell.
+# Characters of a process name: a file name that needs no quoting in any shell.
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _LONGEST_NAME = 64
-# What fits into the address of a socket, with the zero that ends it.
+# Bytes of `sun_path` in a socket address, including the terminating zero.
 _LONGEST_PATH = 108 if sys.platform == "linux" else 104
 _CHUNK = 65536
 
 
 class NotAttached(Exception):
-    """There is no such process, or none that may be used; the message says what to do."""
+    """No such process is attached, or it must not be used; the message says what to do."""
 
 
 class Refused(Exception):
-    """The process has turned us away; the message is in its words."""
+    """The process has refused the request; the message is its own."""
 
 
 def check_name(name: str) -> str:
-    """A name of a process.
+    """Check and return the name of a process.
 
     Raises:
-        ValueError: it cannot be one.
+        ValueError: the name is not valid.
     """
     if not name or len(name) > _LONGEST_NAME or not _LETTERS.issuperset(name) or name[0] in ".-":
         raise ValueError(
@@ -59,7 +60,7 @@ def check_name(name: str) -> str:
 
 
 def name_from(text: str) -> str:
-    """A name made of what somebody is called anyway."""
+    """Derive a process name from the name of a server."""
     letters = [letter if letter in _LETTERS else "-" for letter in text]
     name = "-".join(filter(None, "".join(letters).lstrip(".-").split("-")))
     try:
@@ -72,26 +73,28 @@ def name_from(text: str) -> str:
 
 
 def directories(environment: dict[str, str] | None = None) -> list[str]:
-    """Where sockets may be, the best place first. A service may have been started without the
-    variables of the desktop that its clients have, and a client passes on hardly any, so there is
-    more than one."""
+    """Return the directories that may contain sockets, the preferred one first.
+
+    There are several, because a service may run without the environment variables of the desktop
+    session, and clients pass few of theirs to a bridge.
+    """
     known = os.environ if environment is None else environment
     user = str(os.getuid())
     runtime = known.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
     found = [os.path.join(runtime, "toolhaft")] if os.path.isdir(runtime) else []
     temporary = [known.get("TMPDIR") or "/tmp", "/tmp"]
     if sys.platform == "darwin":
-        # What TMPDIR is there, unless somebody has set it to something else. It has no name here.
+        # _CS_DARWIN_USER_TEMP_DIR, the default of TMPDIR; `os.confstr_names` lacks it.
         temporary.insert(1, os.confstr(65537) or "/tmp")
     found += [os.path.join(folder, f"toolhaft-{user}") for folder in temporary]
     return list(dict.fromkeys(found))
 
 
 def own_directory() -> str:
-    """The directory for our own sockets; made if it is not there.
+    """Return the directory for sockets of this process, and create it if necessary.
 
     Raises:
-        OSError: there is none that only we can use.
+        OSError: it cannot be created, or other users have access to it.
     """
     path = directories()[0]
     try:
@@ -106,10 +109,10 @@ def own_directory() -> str:
 
 
 def check_directory(path: str) -> None:
-    """Is it ours alone? Whoever else could write there could pretend to be one of our processes.
+    """Check that a directory is private: with write access, a process can pose as another one.
 
     Raises:
-        OSError: it is not; the message says how to help that.
+        OSError: it is not private; the message says what to do.
     """
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode):
@@ -124,7 +127,7 @@ def check_directory(path: str) -> None:
 
 
 def check_path(path: str) -> str:
-    """A path that can be the address of a socket.
+    """Check and return a path for a socket.
 
     Raises:
         ValueError: it is too long.
@@ -138,8 +141,10 @@ def check_path(path: str) -> str:
 
 
 def sockets() -> list[tuple[str, str]]:
-    """The names that are taken, and their paths. Some may belong to nobody any more, and one name
-    may have been taken in several directories."""
+    """Return the names and paths of all sockets, including stale ones.
+
+    A name may occur in several directories.
+    """
     found: list[tuple[str, str]] = []
     for directory in directories():
         try:
@@ -156,17 +161,16 @@ def sockets() -> list[tuple[str, str]]:
 
 
 def paths_of(name: str) -> list[str]:
-    """Where a process of this name may be, the best place first. It need not be at the first: there
-    may lie what another one left behind."""
+    """Return the paths of sockets with this name, the preferred one first; some may be stale."""
     return [path for each, path in sockets() if each == name]
 
 
 def connect(path: str, seconds: float | None = None) -> _socket.socket:
-    """A connection to a process.
+    """Connect to a process; `seconds` is the timeout.
 
     Raises:
-        OSError: nobody listens there.
-        NotAttached: somebody does who is neither us nor the administrator.
+        OSError: no process listens there.
+        NotAttached: the process belongs neither to this user nor to root.
     """
     wire = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -182,42 +186,42 @@ def connect(path: str, seconds: float | None = None) -> _socket.socket:
 
 
 def peer_of(wire: _socket.socket) -> int | None:
-    """The user at the other end; None where a system cannot tell."""
+    """Return the user id of the peer; None where the system does not provide it."""
     if sys.platform == "linux":
         found = wire.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
         return int.from_bytes(found[4:8], sys.byteorder)
     if sys.platform == "darwin" or "freebsd" in sys.platform:
-        # `struct xucred` of LOCAL_PEERCRED: a version, and then the user.
+        # `struct xucred` from LOCAL_PEERCRED: a version, then the user id.
         found = wire.getsockopt(0, 1, 76)
         return int.from_bytes(found[4:8], sys.byteorder)
     return None
 
 
 def ask(wire: _socket.socket, what: str, **more: str | None) -> bytes:
-    """Say what is wanted, and read the line that answers. All values are plain words.
+    """Send a request and read its answer. Values must not need escapes in JSON.
 
     Raises:
-        Refused: the answer is no.
-        OSError: the process has gone.
+        Refused: the answer is an error.
+        OSError: the process has ended.
     """
     say(wire, what, **more)
     return answer(wire)
 
 
 def say(wire: _socket.socket, what: str, **more: str | None) -> None:
-    """Say what is wanted.
+    """Send a request.
 
     Raises:
-        OSError: the process has gone.
+        OSError: the process has ended.
     """
     wire.sendall(_line(what, more))
 
 
 def hand(wire: _socket.socket, descriptors: list[int], what: str, **more: str | None) -> None:
-    """The same, and give descriptors with it.
+    """Send a request together with file descriptors.
 
     Raises:
-        OSError: the process has gone.
+        OSError: the process has ended.
     """
     rights = b"".join(each.to_bytes(4, sys.byteorder) for each in descriptors)
     wire.sendmsg([_line(what, more)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
@@ -230,11 +234,11 @@ def _line(what: str, more: dict[str, str | None]) -> bytes:
 
 
 def answer(wire: _socket.socket) -> bytes:
-    """The line that answers.
+    """Read the answer to a request.
 
     Raises:
-        Refused: it says no.
-        OSError: the process has gone.
+        Refused: the answer is an error.
+        OSError: the process has ended.
     """
     line = read_line(wire)
     if b'"error"' in line:
@@ -246,10 +250,10 @@ def answer(wire: _socket.socket) -> bytes:
 
 
 def read_line(wire: _socket.socket) -> bytes:
-    """One line, and nothing of what follows it.
+    """Read one line, and no bytes beyond it.
 
     Raises:
-        OSError: it does not come.
+        OSError: the connection has ended or timed out.
     """
     line = b""
     while not line.endswith(b"\n"):
@@ -262,7 +266,7 @@ def read_line(wire: _socket.socket) -> bytes:
 
 
 def attached_now() -> str:
-    """Who is there, for a person who looked for somebody else."""
+    """Describe the attached processes, for a message that a name was not found."""
     alive: dict[str, None] = {}
     for name, path in sockets():
         try:
@@ -275,7 +279,7 @@ def attached_now() -> str:
 
 
 def _unfit() -> list[str]:
-    """Directories in which nobody is looked for, and why."""
+    """Return why directories of sockets are not used, for those that are not private."""
     told: list[str] = []
     for directory in directories():
         try:

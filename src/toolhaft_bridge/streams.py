@@ -1,4 +1,4 @@
-"""The three streams of a bridge: a client is on stdin and stdout, a person may look at stderr."""
+"""The standard streams of a bridge: stdin and stdout for the client, stderr for messages."""
 
 import os
 import select
@@ -11,7 +11,10 @@ OUT = 1
 
 
 def never_block(descriptor: int) -> bool:
-    """A terminal shares its description with stderr, which must stay as it is. Is it a pipe?"""
+    """Make a pipe or socket non-blocking; False for anything else.
+
+    A terminal shares its open file description with stderr, which must stay blocking.
+    """
     mode = os.fstat(descriptor).st_mode
     is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
     if is_pipe:
@@ -20,7 +23,7 @@ def never_block(descriptor: int) -> bool:
 
 
 def hung_up(seconds: float) -> bool:
-    """Wait for so long. Has the client left, without a word that we have not read?"""
+    """Sleep, then return whether the client has closed stdin with no unread bytes left in it."""
     time.sleep(seconds)
     poll = select.poll()
     poll.register(IN, select.POLLIN)
@@ -28,8 +31,8 @@ def hung_up(seconds: float) -> bool:
 
 
 def complain(words: str) -> None:
-    """Say it on stderr."""
-    from .display import record  # noqa: PLC0415 - which most bridges never need
+    """Write a message to stderr."""
+    from .display import record  # noqa: PLC0415 - most bridges never need it
 
     sys.stderr.write(f"toolhaft: {record(words)}\n")
     sys.stderr.flush()

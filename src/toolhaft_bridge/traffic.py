@@ -1,12 +1,12 @@
-"""A record of what went over a bridge, one JSON object per line.
+"""A log of the messages that pass a bridge, one JSON object per line.
 
     {"time": "2026-11-16T09:04:00.123Z", "pid": 71, "direction": "in", "message": {…}}
 
-`in` is what the client sent and `out` what it got. A line that is no JSON stands as `text`, and
-what happened to the bridge itself as `event`. Of a line that is too long there is the beginning,
-`cut`, and how many `bytes` it had. Secrets are left out.
+`in` is from the client and `out` to the client. A line that is not JSON is logged as `text`, and an
+event of the bridge itself as `event`. A line that is too long is truncated, marked with `cut`, and
+its length is given as `bytes`. Secrets are redacted.
 
-It never gets in the way: a file that cannot be written any more ends the record, not the bridge.
+If the file cannot be written any more, the log ends and the bridge goes on.
 """
 
 import json
@@ -18,15 +18,15 @@ from .outputs import open_log
 from .secrets import REDACTED, Secrets
 from .streams import complain
 
-# A longer line is not understood.
+# Bytes of a line that are kept; a longer line is not parsed.
 _LONGEST = 65536
-# What is kept of one that is not.
+# Characters that are logged of a line that is not parsed.
 _LONGEST_TEXT = 4096
 _UNFIT = (ValueError, RecursionError)
 
 
 class _Line:
-    """What has come of a line, as far as it is kept."""
+    """The first bytes of an incomplete line, and its size so far."""
 
     def __init__(self) -> None:
         self.head = bytearray()
@@ -38,10 +38,10 @@ class _Line:
 
 
 class Traffic(Silent):
-    """Writes the record. What the bridge copies comes in pieces, and is written line by line."""
+    """Writes the log: joins copied chunks into lines, and logs each complete line."""
 
     def __init__(self, path: str) -> None:
-        """Raises OSError if the file cannot be written."""
+        """Open the file; raises OSError if it cannot be written."""
         self._file = open_log(path)
         self._unended = {"in": _Line(), "out": _Line()}
         self._secrets = Secrets(
@@ -50,7 +50,7 @@ class Traffic(Silent):
         self._is_on = True
 
     def note(self, direction: str, data: bytes) -> None:
-        """The client has sent something, or has got it."""
+        """Add bytes from the client (`in`) or to the client (`out`)."""
         if not self._is_on:
             return
         start = 0
@@ -61,13 +61,13 @@ class Traffic(Silent):
         self._unended[direction].add(data[start:])
 
     def end(self, direction: str) -> None:
-        """Nothing more comes of this line."""
+        """Log the current line of a direction, complete or not."""
         line, self._unended[direction] = self._unended[direction], _Line()
         if line.head.strip():
             self._write(f'"direction": "{direction}", {self._told(line)}')
 
     def event(self, words: str) -> None:
-        """Something has happened to the bridge."""
+        """Log an event of the bridge itself."""
         self._write(f'"event": {json.dumps(words)}')
 
     def _told(self, line: _Line) -> str:

@@ -1,4 +1,4 @@
-"""How a server gets into the configuration of a client, and out again.
+"""Adding servers to the configuration of clients, and removing them.
 
 Start with `installer`.
 """

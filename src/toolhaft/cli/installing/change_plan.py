@@ -1,4 +1,4 @@
-"""What `install` and `uninstall` share: whom the words name, and how changes are carried out."""
+"""Common parts of `install` and `uninstall`: selection of clients, planning, applying."""
 
 import difflib
 import os
@@ -15,17 +15,17 @@ Work: TypeAlias = Callable[[Desk, Client], Step]
 
 
 class WrongWords(Exception):
-    """The command line does not say what to do; the message says what is missing."""
+    """A command line that is incomplete or contradictory; the message names the problem."""
 
 
 def clients_of(words: Sequence[str], everybody: Sequence[Client] | None) -> Sequence[Client]:
-    """The clients that words name.
+    """Return the clients that the words of a command line name.
 
     Args:
-        everybody: whom `--all` stands for; None if it was not given.
+        everybody: the clients of `--all`; None without `--all`.
 
     Raises:
-        WrongWords: there is no such client, or none is named.
+        WrongWords: a client is unknown, or none is named.
     """
     if everybody is not None:
         if words:
@@ -46,12 +46,12 @@ def clients_of(words: Sequence[str], everybody: Sequence[Client] | None) -> Sequ
 def worked_out(
     desk: Desk, clients: Sequence[Client], scope: str, work: Work, *, all_of_them: bool
 ) -> list[Step]:
-    """The steps for all clients; none is done before all of them are known to be possible.
+    """Plan the steps for all clients, so that none is applied unless all are possible.
 
-    Of all that are there, those for which this does not exist are left out.
+    With `all_of_them`, clients that do not support the change are skipped.
 
     Raises:
-        Unclear: one of them cannot be done, or nothing is left to do.
+        Unclear: a step is not possible, or no client is left.
     """
     steps: list[Step] = []
     known: dict[str, str] = {}
@@ -75,7 +75,7 @@ def worked_out(
 
 
 def carry_out(desk: Desk, steps: Sequence[Step], *, dry_run: bool) -> None:
-    """Do all steps and say so, or show what they would change."""
+    """Apply all steps and report them, or show what they would change."""
     for step in steps:
         if dry_run:
             say(step.shown(), end="")

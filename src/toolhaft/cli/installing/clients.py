@@ -1,8 +1,8 @@
-"""What we know of each client: where its files are, what an entry looks like, which command it has.
+"""The table of clients: their files, the form of an entry, and their own command.
 
-A row is data. In entries and commands, a word in braces stands for what is installed: `{command}`,
-`{args}`, `{words}` (both), `{env}`, `{url}`, `{name}`, `{scope}`, or the entry itself as `{json}`.
-What stands for a list takes the place of one.
+A row is data. In entries and commands, a placeholder in braces stands for a value of the new entry:
+`{command}`, `{args}`, `{words}` (command and args), `{env}`, `{url}`, `{name}`, `{scope}`, or the
+whole entry as `{json}`. In a command, a placeholder with a list as value becomes several words.
 """
 
 import json
@@ -14,7 +14,7 @@ from .machine import LINUX, MAC, WINDOWS, Places
 
 
 class Wanted(NamedTuple):
-    """What is to be installed: a command with its environment, or a URL."""
+    """The server to install: a command with its environment, or a URL."""
 
     name: str
     command: str = ""
@@ -27,7 +27,7 @@ class Program(NamedTuple):
     """A client's own command that changes its configuration.
 
     Args:
-        late: the change may come after the end of the command, by an application that runs.
+        late: a running application may write the change after the command has ended.
     """
 
     name: str
@@ -43,9 +43,9 @@ class Client(NamedTuple):
     """One client.
 
     Args:
-        parents: under which keys entries stand; of several, the first that is there.
-        sign: a folder that shows that the client is there; else the one its file is in.
-        reference: how a variable of the client's own environment is written in an entry.
+        parents: paths of keys that may contain the entries; the first that exists is used.
+        sign: a folder that exists if the client is installed; by default the folder of its file.
+        reference: syntax for a variable of the client's own environment in an entry.
     """
 
     id: str
@@ -83,7 +83,7 @@ _ALL = (
         {
             LINUX: ["{config}/Claude/claude_desktop_config.json"],
             MAC: ["{support}/Claude/claude_desktop_config.json"],
-            # Since it comes as a package, it reads the folder of the package and no other.
+            # Installed as a Windows package, it reads only the folder of the package.
             WINDOWS: [
                 "{local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json",
                 "{roaming}/Claude/claude_desktop_config.json",
@@ -106,7 +106,7 @@ _ALL = (
         program=Program(
             "claude",
             ("user", "project"),
-            # An option stands between the variables and the name: they take all that follows.
+            # `-e` takes all words up to the next option, so one must separate it from the name.
             add=_words("mcp add -s {scope} {env} --transport stdio {name} -- {command} {args}"),
             add_url=_words("mcp add -s {scope} --transport http {name} {url}"),
             remove=_words("mcp remove -s {scope} {name}"),
@@ -278,7 +278,7 @@ CLIENTS = {client.id: client for client in _ALL}
 
 
 def entry_for(client: Client, wanted: Wanted) -> Entry:
-    """What a client's file has to say; an environment only if there is one."""
+    """Fill in the entry of a client; an empty environment is omitted."""
     template = (client.remote or {}) if wanted.url else client.local
     values = _values(wanted)
     filled = {key: _filled(value, values) for key, value in template.items()}
@@ -286,7 +286,7 @@ def entry_for(client: Client, wanted: Wanted) -> Entry:
 
 
 def command_for(program: Program, client: Client, wanted: Wanted, scope: str) -> list[str]:
-    """What to run, without the program itself, so that it adds an entry."""
+    """Return the arguments with which the client's program adds an entry."""
     values = _values(wanted)
     entry = entry_for(client, wanted)
     values["scope"] = scope
@@ -300,7 +300,7 @@ def command_for(program: Program, client: Client, wanted: Wanted, scope: str) ->
 
 
 def removal_for(program: Program, name: str, scope: str) -> list[str]:
-    """What to run so that an entry is removed; empty if the program cannot."""
+    """Return the arguments that remove an entry; empty if the program cannot."""
     return _spread(program.remove, {"name": name, "scope": scope})
 
 

@@ -1,4 +1,4 @@
-"""What stands in the files of clients, and which of it is ours. Nothing is changed here."""
+"""Read-only view of the files of clients, and which entries toolhaft has written."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _IN_TEXT = re.compile(r"[^\s\"']+")
 
 
 class Seen(NamedTuple):
-    """A file as it is: what it says, and the entries in it."""
+    """A configuration file: snapshot, text, parsed value, path of keys, and its entries."""
 
     snapshot: Snapshot
     text: str
@@ -31,7 +31,7 @@ class Seen(NamedTuple):
 
 
 class Reader:
-    """Reads the files of clients on one machine."""
+    """Reader of the files of clients on one machine."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -39,10 +39,10 @@ class Reader:
         self.receipts = Receipts(self._own)
 
     def where(self, client: Client, scope: str) -> Path:
-        """The file of a client.
+        """Return the path of a client's file.
 
         Raises:
-            Unclear: it has none for this scope.
+            Unclear: the client has no file for this scope.
         """
         places: Places = client.user
         if scope == "project":
@@ -52,10 +52,10 @@ class Reader:
         return Path(locate(places, self._machine))
 
     def see(self, client: Client, scope: str) -> Seen:
-        """Read the file of a client.
+        """Read and parse the file of a client.
 
         Raises:
-            Unclear: it is broken, or cannot be read.
+            Unclear: it has a syntax error, or cannot be read.
         """
         path = self.where(client, scope)
         try:
@@ -65,13 +65,13 @@ class Reader:
             raise Unclear(f"{path}: {error}") from None
 
     def ours(self, seen: Seen) -> list[str]:
-        """The names of the entries in a file that start toolhaft, or that we have put there."""
+        """Return the names of the entries that start toolhaft or have a receipt."""
         self._forget(seen)
         known = self.receipts.names(seen.snapshot.path)
         return [name for name, entry in seen.entries.items() if name in known or _is_ours(entry)]
 
     def _forget(self, seen: Seen) -> None:
-        """Forget what we have put there once, and others have removed or replaced."""
+        """Drop the receipts of entries that were removed or replaced by other programs."""
         path = seen.snapshot.path
         for name in self.receipts.names(path):
             undo = self.receipts.undo(path, name) or {}
@@ -82,24 +82,24 @@ class Reader:
 
 
 def format_of(client: Client) -> Format:
-    """What reads and writes the file of a client; loaded only if there is one."""
+    """Import the editor module for the format of a client's file."""
     return cast(Format, import_module(f"{__package__}.editors.{_EDITORS[client.format]}"))
 
 
 def seen_in(client: Client, snapshot: Snapshot) -> Seen:
-    """What a file says.
+    """Parse the file of a client.
 
     Raises:
-        Unclear: it is broken.
+        Unclear: it has a syntax error.
     """
-    # Most files are not there, and to load what reads them takes longer than to read them.
+    # Most files do not exist, and importing an editor takes longer than reading a file.
     value = format_of(client).value(snapshot.text) if snapshot.data else {}
     parents = _parents(client, value)
     return Seen(snapshot, snapshot.text, value, parents, entries_of(value, parents))
 
 
 def _says(entry: Any, words: Sequence[str]) -> bool:
-    """Are all words in an entry, wherever they stand? Clients write their files anew at times."""
+    """Test whether an entry contains all words, in any place: clients reformat their files."""
     if isinstance(entry, str):  # the lines of an entry in YAML
         return all(word in entry or json.dumps(word)[1:-1] in entry for word in words)
     return entry is not None and set(words) <= set(words_of(entry))
@@ -110,7 +110,7 @@ def _parents(client: Client, value: dict[str, Any]) -> Sequence[str]:
     for parents in special:
         *above, last = parents
         found = entries_of(value, above).get(last)
-        # A server may have the name of the key.
+        # A server may be named like the key: then the object is its entry.
         if isinstance(found, dict) and not {"type", "command"} & found.keys():
             return parents
     return usual

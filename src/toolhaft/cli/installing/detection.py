@@ -1,4 +1,4 @@
-"""Which clients are on this machine, and how that shows."""
+"""Detection of the clients that are installed on this machine."""
 
 import os
 import shutil
@@ -10,8 +10,10 @@ from .receipts import Receipts
 
 
 def sign_of(client: Client, machine: Machine, receipts: Receipts) -> str:
-    """What shows that a client is there; empty if nothing does. What we have made ourselves shows
-    nothing."""
+    """Return the program, file or folder that proves that a client is installed; empty if none.
+
+    Files and folders that toolhaft created prove nothing.
+    """
     program = shutil.which(client.program.name) if client.program else None
     if program is not None:
         return program
@@ -27,11 +29,11 @@ def sign_of(client: Client, machine: Machine, receipts: Receipts) -> str:
 
 
 def _is_ours(folder: Path, made: set[str]) -> bool:
-    """Is it there for a file of ours only?"""
+    """Test whether toolhaft created a folder and everything in it."""
     real = os.path.realpath(folder)
     return real in made and {os.path.join(real, name) for name in os.listdir(real)} <= made
 
 
 def found(machine: Machine, receipts: Receipts) -> list[Client]:
-    """All clients that are there."""
+    """Return the installed clients."""
     return [client for client in CLIENTS.values() if sign_of(client, machine, receipts)]

@@ -1,4 +1,4 @@
-"""How `install`, `uninstall` and `clients` end, and what they say meanwhile."""
+"""Exit statuses and output functions of `install`, `uninstall` and `clients`."""
 
 from ..shared.console import failed
 from ..shared.console import show as say

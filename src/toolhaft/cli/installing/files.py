@@ -1,4 +1,4 @@
-"""Files that belong to others: read as they are, changed as a whole or not at all."""
+"""Reading, atomic replacement and backup of configuration files."""
 
 import contextlib
 import os
@@ -11,17 +11,18 @@ from .editors.text_edits import Unclear
 from .open_folder import Folder
 
 _BACKUP = ".toolhaft.bak"
+# Mode of a file that only its owner may read and write.
 _OWNER_ONLY = 0o600
 
 
 class Snapshot(NamedTuple):
-    """A file at some moment, and what was in it.
+    """The content of a file at one moment.
 
     Args:
-        path: where it is. If the file of a user is a link, this is what the link points to.
+        path: the file. For a file of the user, symbolic links are resolved.
         data: None if there was no file.
-        root: the folder of a project, which may come from elsewhere: no link below it is followed.
-            None for a file of the user, whose links are theirs.
+        root: the folder of a project. It may be untrusted, so no link below it is followed. None
+            for a file of the user, whose links are trusted.
     """
 
     path: Path
@@ -30,7 +31,7 @@ class Snapshot(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What was in it; nothing if there was no file."""
+        """Decode the content; empty if there was no file."""
         try:
             return (self.data or b"").decode()
         except UnicodeDecodeError as error:
@@ -38,13 +39,13 @@ class Snapshot(NamedTuple):
 
 
 def read(path: Path, root: Path | None = None) -> Snapshot:
-    """A file as it is now.
+    """Read a file into a snapshot.
 
     Args:
-        root: the folder of the project that the file belongs to, if it belongs to one.
+        root: the folder of the project that contains the file; None for a file of the user.
 
     Raises:
-        Unclear: it cannot be read, is no file, or is reached through a link of a project.
+        Unclear: it cannot be read, is not a regular file, or is below a link in a project.
     """
     if root is None:
         path = Path(os.path.realpath(path))
@@ -62,7 +63,7 @@ def read(path: Path, root: Path | None = None) -> Snapshot:
 
 
 def again(snapshot: Snapshot) -> Snapshot:
-    """The same file as it is now.
+    """Read the file of a snapshot again.
 
     Raises:
         Unclear: it cannot be read.
@@ -71,10 +72,10 @@ def again(snapshot: Snapshot) -> Snapshot:
 
 
 def check_writable(snapshot: Snapshot) -> None:
-    """May this be written? A file that says no is not replaced behind its back.
+    """Check the permissions: replacing a file would succeed even if it is read-only.
 
     Raises:
-        Unclear: it may not.
+        Unclear: the file or its folder is not writable.
     """
     path = snapshot.path
     if snapshot.data is None:
@@ -91,13 +92,13 @@ def check_writable(snapshot: Snapshot) -> None:
 
 
 def write(snapshot: Snapshot, data: bytes, *, private: bool = False) -> list[str]:
-    """Put something else in the place of what was read; folders that are made are named.
+    """Replace the content of a file atomically; return the folders that were created.
 
     Args:
-        private: if the file is new, only its owner may read it.
+        private: create a new file with mode 0600.
 
     Raises:
-        Unclear: it has changed since it was read, or cannot be written. Nothing is written then.
+        Unclear: it has changed since the snapshot, or cannot be written. Then nothing is written.
     """
     made: list[str] = []
     name = snapshot.path.name
@@ -123,10 +124,10 @@ def write(snapshot: Snapshot, data: bytes, *, private: bool = False) -> list[str
 
 
 def remove(snapshot: Snapshot) -> None:
-    """Remove what was read.
+    """Remove a file.
 
     Raises:
-        Unclear: it has changed since, or cannot be removed.
+        Unclear: it has changed since the snapshot, or cannot be removed.
     """
     try:
         with open_folder.opened(snapshot.path.parent, snapshot.root) as folder:
@@ -137,32 +138,35 @@ def remove(snapshot: Snapshot) -> None:
 
 
 def remove_folders(made: list[str]) -> list[str]:
-    """Remove folders that were made for a file, the outermost first, if nothing else has come into
-    them; those that are left are named."""
+    """Remove created folders that are empty, the innermost first; return those that are left.
+
+    Args:
+        made: the folders, the outermost first.
+    """
     left = list(made)
     while left:
         try:
             os.rmdir(left[-1])
         except OSError:
-            break  # it is in use
+            break  # not empty
         left.pop()
     return left
 
 
-# The earlier state of a file is kept beside it. Its name can be foreseen, and so a repository can
-# have a link of that name: it is never followed, neither for a project nor for a user.
+# A backup is beside its file, under a predictable name. A repository may contain a link of that
+# name, so a link is never followed here, neither for a project nor for a user.
 
 
 def backup_of(path: Path) -> Path:
-    """Where the earlier state of a file is kept."""
+    """Return the path of a file's backup."""
     return path.with_name(path.name + _BACKUP)
 
 
 def check_backup(snapshot: Snapshot) -> None:
-    """Is there a file in the place of the backup, or nothing?
+    """Check that the backup can be written: its path is a regular file or does not exist.
 
     Raises:
-        Unclear: it is a link, or something else.
+        Unclear: it is a link or another kind of file.
     """
     path = backup_of(snapshot.path)
     try:
@@ -175,7 +179,7 @@ def check_backup(snapshot: Snapshot) -> None:
 
 
 def back_up(snapshot: Snapshot) -> None:
-    """Keep what was read beside the file, with the same mode and owner.
+    """Write the snapshot to the backup, with the mode and owner of the file.
 
     Raises:
         Unclear: it cannot be written.
@@ -199,7 +203,7 @@ def back_up(snapshot: Snapshot) -> None:
 
 
 def kept(snapshot: Snapshot) -> bytes | None:
-    """What is in the backup of a file; None if there is none."""
+    """Return the content of the backup; None if there is none."""
     path = snapshot.path
     try:
         with open_folder.opened(path.parent, snapshot.root) as folder:
@@ -212,7 +216,7 @@ def drop_backup(snapshot: Snapshot) -> None:
     """Remove the backup of a file, if there is one.
 
     Raises:
-        Unclear: its folder is reached through a link of a project.
+        Unclear: its folder is below a link in a project.
     """
     path = snapshot.path
     with (
@@ -237,11 +241,11 @@ def _content(folder: Folder, name: str) -> bytes | None:
 def _written(
     folder: Folder, name: str, data: bytes, *, like: os.stat_result | None, mode: int
 ) -> str:
-    """A new file beside another; the result is its name.
+    """Write a temporary file in the folder of another; return its name.
 
     Args:
-        like: whose owner and mode it gets.
-        mode: its mode, if it is like no other.
+        like: the file whose owner and mode it gets.
+        mode: its mode if `like` is None.
     """
     from secrets import token_hex  # noqa: PLC0415
 
@@ -252,7 +256,7 @@ def _written(
             file.write(data)
             file.flush()
             os.fsync(descriptor)
-            # By the descriptor where the system can: the name may stand for something else by now.
+            # By descriptor where supported: another process may have replaced the name.
             new = descriptor if os.chmod in os.supports_fd else folder.at(temporary)
             if like is not None:
                 _give(descriptor, like)

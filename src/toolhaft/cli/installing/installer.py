@@ -1,4 +1,4 @@
-"""What is to be done for one client: worked out and checked first, then done."""
+"""Changes to the configuration of one client: planned and checked first, then applied."""
 
 import difflib
 import re
@@ -16,9 +16,14 @@ from .receipts import digest
 
 
 class Step(NamedTuple):
-    """One change of one file: its new text, None if it goes, or the commands that change it.
+    """One change of one file, by new content or by commands of the client.
 
-    Without a change there is nothing to do.
+    Args:
+        after: the new content; None to remove the file (unless there are commands).
+        commands: command lines of the client's program that make the change.
+        undo: how to revert an installation; None for an uninstallation.
+        changes: False if the entry is there already, so that nothing is to be done.
+        private: create a new file with mode 0600.
     """
 
     client: Client
@@ -34,11 +39,11 @@ class Step(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The file, which is not a link."""
+        """The path of the file, with links resolved."""
         return self.snapshot.path
 
     def shown(self) -> str:
-        """What would happen: a command as for a shell, or the difference."""
+        """Format the step for `--dry-run`: shell commands, or a unified diff."""
         if not self.changes:
             return f"{self.client.id}: {self.summary}\n"
         if self.commands:
@@ -49,15 +54,15 @@ class Step(NamedTuple):
 
 
 class Desk(Reader):
-    """Where steps are worked out and done, for one machine."""
+    """Planner and executor of steps, for one machine."""
 
-    # Working out
+    # Planning
 
     def install(self, client: Client, wanted: Wanted, *, scope: str, via: str, force: bool) -> Step:
-        """How an entry is put in.
+        """Plan the installation of an entry.
 
         Raises:
-            Unclear: it cannot be.
+            Unclear: it is not possible.
         """
         if wanted.url and client.remote is None:
             raise Unable(f"{client.title} starts its servers itself, and takes no URL")
@@ -65,7 +70,7 @@ class Desk(Reader):
         name = wanted.name
         entry = entry_for(client, wanted)
         there = name in seen.entries
-        # A file of the user's may hold secrets; one of a project is for everybody.
+        # A file of the user may contain secrets; one of a project is shared.
         splice = self._spliced(client, seen, name, entry)._replace(private=scope == "user")
         if there and not splice.changes:
             return splice._replace(summary=f"has {name!r} already, in {seen.snapshot.path}")
@@ -89,10 +94,10 @@ class Desk(Reader):
         return self._remembered(step)
 
     def uninstall(self, client: Client, name: str, *, scope: str, via: str, force: bool) -> Step:
-        """How an entry is taken out.
+        """Plan the removal of an entry.
 
         Raises:
-            Unclear: it is not there, or cannot be taken out.
+            Unclear: it does not exist, or cannot be removed.
         """
         seen = self.see(client, scope)
         path = seen.snapshot.path
@@ -171,7 +176,7 @@ class Desk(Reader):
         )
 
     def _checked(self, step: Step) -> Step:
-        """A step that will not fail for a reason that can be known before."""
+        """Check that the files of a step are writable, and return it."""
         try:
             files.check_writable(step.snapshot)
         except Unclear as error:
@@ -189,13 +194,13 @@ class Desk(Reader):
             raise Unclear(f"{self._own}: {error}") from None
         return step
 
-    # Doing
+    # Applying
 
     def do(self, step: Step) -> str:
-        """Make the change, and remember it; the result is what else is to be said, if anything.
+        """Apply a step and update the receipts; return a remark to print, or an empty string.
 
         Raises:
-            Unclear: it could not be made.
+            Unclear: it failed.
         """
         if not step.changes:
             return ""
@@ -237,7 +242,7 @@ class Desk(Reader):
         return remark
 
     def _set_right(self, step: Step) -> str:
-        """See what a command has written, and write what it has got wrong. What there is to say."""
+        """Correct an entry that the client's command wrote wrongly; return a remark to print."""
         assert step.entry is not None, "commands add entries"
         program = step.commands[-1][0]
         try:
@@ -255,22 +260,22 @@ class Desk(Reader):
         return f"{program} {done}, so it was put right in {step.path}"
 
     def _put_back(self, step: Step, *, first: bool) -> str:
-        """After a failure: the file as it was. What is left to be said of it, if anything."""
+        """Restore the file after a failure; return a remark for the error message."""
         now = files.again(step.snapshot)
         if now.data == step.snapshot.data:
             if first:
                 files.drop_backup(step.snapshot)
             return ""
         if not step.commands:
-            return ""  # somebody else has written it; we have not
-        # One of several commands may have done its part, such as to remove the earlier entry.
+            return ""  # another program has written it
+        # The first of two commands may have succeeded and removed the earlier entry.
         try:
             data = _as_before(step, now)
             if data is None:
                 files.remove(now)
             else:
                 files.write(now, data)
-        except (Unclear, TypeError):  # or the entry had a value that we never write, as a date
+        except (Unclear, TypeError):  # TypeError: a value that the editors cannot write, as a date
             files.back_up(step.snapshot)
             return f"it has changed the file, of which {files.backup_of(step.path)} is the earlier"
         if first:
@@ -296,25 +301,25 @@ class Desk(Reader):
 
 
 def _words(entry: Entry) -> list[str]:
-    """What is started, or where it is: by these we know again what we have written."""
+    """Return the command line or URL of an entry, by which a receipt recognises it."""
     keys = ("command", "cmd", "args", "url", "uri", "httpUrl", "serverUrl")
     return words_of([entry.get(key) for key in keys])
 
 
 def _facts(entry: Entry) -> tuple[Any, ...]:
-    """What it comes to. Programs write it in their own way, and add things of their own."""
+    """Return the parts of an entry to compare: programs add members and vary the form."""
     url = entry.get("url") or entry.get("httpUrl") or ""
     return entry.get("command", ""), entry.get("args") or [], entry.get("env") or {}, url
 
 
 def _as_before(step: Step, now: Snapshot) -> bytes | None:
-    """What a file has to say so that an entry is as it was; None if it has to go.
+    """Return the content of a file with the earlier entry restored; None to remove the file.
 
-    All of it is as it was, to the byte, if nothing but the entry differs; else the client, or
-    somebody else, has written other things meanwhile, and these stay.
+    If only the entry differs, the earlier content is restored to the byte. Otherwise another
+    program has changed other parts meanwhile, and these are kept.
 
     Raises:
-        Unclear: that cannot be done.
+        Unclear: the entry cannot be restored.
     """
     format_ = format_of(step.client)
     before, seen = seen_in(step.client, step.snapshot), seen_in(step.client, now)
@@ -334,7 +339,7 @@ def _as_before(step: Step, now: Snapshot) -> bytes | None:
 
 
 def _verify(client: Client, seen: Seen, text: str, name: str, *, entry: Entry | None) -> None:
-    """Does the new text say what it should? All else must be as before."""
+    """Check that a new text differs from the old one in the given entry only."""
     format_ = format_of(client)
     keys = [*seen.parents, name]
     try:
@@ -342,7 +347,7 @@ def _verify(client: Client, seen: Seen, text: str, name: str, *, entry: Entry | 
         right = without(value, keys) == without(seen.value, keys)
         if entry is not None:
             found = entries_of(value, seen.parents).get(name)
-            # Of YAML we see only the lines, which is enough: we have written them.
+            # A YAML entry is not parsed but a string of lines, which the editor has written.
             right = right and (found == entry or isinstance(found, str))
     except Unclear:
         right = False
@@ -368,7 +373,7 @@ def _difference(before: str, after: str, step: Step) -> list[str]:
         after.splitlines(keepends=True),
         old,
         new,
-        n=0,  # what stands around it may be a secret
+        n=0,  # context lines may contain secrets
     )
     ended = "\n\\ No newline at end of file\n"
     shown = [line if line.endswith(("\n", "\r")) else line + ended for line in lines]
@@ -376,8 +381,8 @@ def _difference(before: str, after: str, step: Step) -> list[str]:
 
 
 def _without_commas(lines: list[str]) -> list[str]:
-    """A line of a neighbour that only gets or loses a comma stays what it is, and may hold a
-    secret: so that is said of it, and it is not shown."""
+    """Replace the diff of a line that only gains or loses a comma by a note: it may contain a
+    secret of a neighbouring entry."""
     shown: list[str] = []
     hunk = 0
     for line in lines:

@@ -1,4 +1,4 @@
-"""A lock between processes: one of ours at a time changes what all of them keep."""
+"""A lock between processes that change the receipts."""
 
 import os
 import sys
@@ -11,10 +11,10 @@ from .editors.text_edits import Unclear
 
 @contextmanager
 def locked(path: Path) -> Generator[None]:
-    """Hold a lock, which is a file with nothing in it. It ends with the process that has it.
+    """Hold a lock on an empty file. The system releases it when the process ends.
 
     Raises:
-        Unclear: the file cannot be made.
+        Unclear: the file cannot be created.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
-"""Where things are on a machine: functions of its platform, its environment and the home folder.
+"""Locations of files, as functions of platform, environment and home folder.
 
-A place is written as in `{config}/zed/settings.json`; what stands in braces differs by machine. A
-`*` in a name stands for anything, and for nothing if there is no such folder.
+A location is a template such as `{config}/zed/settings.json`; the root in braces depends on the
+machine. A `*` matches the rest of an existing folder's name; without a match the template is
+skipped.
 """
 
 import os
@@ -21,7 +22,7 @@ def _names(folder: PurePath) -> Iterable[str]:
 
 
 class Machine(NamedTuple):
-    """What a place depends on."""
+    """The facts that a location depends on."""
 
     platform: str
     environment: Mapping[str, str]
@@ -31,7 +32,7 @@ class Machine(NamedTuple):
     names: Callable[[PurePath], Iterable[str]] = _names
 
     def roots(self) -> dict[str, str]:
-        """What may stand in braces."""
+        """Return the roots by the name that stands in braces."""
         home = self.path(self.home)
         known = self.environment.get
         return {
@@ -48,7 +49,7 @@ class Machine(NamedTuple):
         }
 
     def path(self, text: str) -> PurePath:
-        """A path as this platform writes it."""
+        """Convert a text to a path of this platform."""
         return PureWindowsPath(text) if self.platform == WINDOWS else PurePosixPath(text)
 
 
@@ -62,16 +63,16 @@ STATE: Places = {
 
 
 def this_machine() -> Machine:
-    """The machine that we are on."""
+    """Describe the machine of this process."""
     platform = sys.platform if sys.platform in (MAC, WINDOWS) else LINUX
     return Machine(platform, os.environ, str(Path.home()), str(Path.cwd()))
 
 
 def locate(places: Places, machine: Machine) -> PurePath:
-    """Where a file is or, if it is nowhere, where it would be.
+    """Return the path of an existing file or, if there is none, where to create it.
 
-    A place with a `*` is taken if there is such a folder, since then the client looks only there;
-    else the first at which there is a file; else the first of all.
+    A template with a `*` is taken if a folder matches, since the client then reads only that one;
+    otherwise the first template whose file exists; otherwise the first without a `*`.
     """
     plain: list[PurePath] = []
     for template in places[machine.platform]:

@@ -1,7 +1,7 @@
-"""The folder of a file, held open so that a name in it means the same file from check to write.
+"""Open folders: a name relative to a descriptor means the same file from check to write.
 
-A repository can contain symbolic links, and swap a folder for one at any moment. So below a given
-root each part of a path is opened by itself, and none of them may be a link.
+A repository can contain symbolic links, and code in it can replace a folder by one at any moment.
+So below a given root each part of a path is opened separately, and none may be a link.
 """
 
 import errno
@@ -17,34 +17,34 @@ _CAN_HOLD = os.open in os.supports_dir_fd
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK | getattr(os, "O_CLOEXEC", 0)
 _FILE = _NO_LINK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-# A pipe in the place of a file must not block the one that opens it.
+# O_NONBLOCK: opening a FIFO in the place of a file must not block.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FILE
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
 
 
 class Folder(NamedTuple):
-    """A folder that is open. Without a descriptor, as on Windows, names are joined to its path."""
+    """An open folder. Without a descriptor, as on Windows, names are joined to its path."""
 
     path: Path
     descriptor: int | None
 
     def read(self, name: str) -> int:
-        """Open a file, which is no link, for reading."""
+        """Open a file for reading; fail if it is a link."""
         return os.open(self.at(name), _READ, dir_fd=self.descriptor)
 
     def create(self, name: str) -> int:
-        """Open a file for writing that was not there before, for its owner only."""
+        """Create a file for writing, with mode 0600; fail if it exists."""
         return os.open(self.at(name), _CREATE, 0o600, dir_fd=self.descriptor)
 
     def stat(self, name: str) -> os.stat_result | None:
-        """What a name stands for, be it a link; None if for nothing."""
+        """Return the status of a file or link; None if it does not exist."""
         try:
             return os.stat(self.at(name), dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def replace(self, name: str, other: str) -> None:
-        """Give a file the name of another, which goes."""
+        """Rename a file over another."""
         folder = self.descriptor
         os.replace(self.at(name), self.at(other), src_dir_fd=folder, dst_dir_fd=folder)
 
@@ -53,20 +53,20 @@ class Folder(NamedTuple):
         os.unlink(self.at(name), dir_fd=self.descriptor)
 
     def sync(self) -> None:
-        """Make sure that the names in it are on the disk."""
+        """Flush the entries of the folder to disk."""
         if self.descriptor is not None:
             os.fsync(self.descriptor)
 
     def at(self, name: str) -> str:
-        """A name as the system calls take it."""
+        """Return the path to pass to system calls together with `dir_fd`."""
         return str(self.path / name) if self.descriptor is None else name
 
 
 def check_no_link(path: Path, root: Path) -> None:
-    """Is no part of a path below a root a symbolic link?
+    """Check that no part of a path below a root is a symbolic link.
 
     Raises:
-        Unclear: one is.
+        Unclear: a part is a link.
     """
     while path != root:
         if path.is_symlink():
@@ -76,14 +76,14 @@ def check_no_link(path: Path, root: Path) -> None:
 
 @contextmanager
 def opened(path: Path, root: Path | None = None) -> Generator[Folder]:
-    """A folder that is there.
+    """Open an existing folder.
 
     Args:
-        root: no part of the path below this one may be a link.
+        root: no part of the path below this folder may be a link.
 
     Raises:
-        Unclear: one is.
-        OSError: it cannot be opened, or is not there.
+        Unclear: a part is a link.
+        OSError: it cannot be opened, or does not exist.
     """
     with _walked(path, root or path, make=None) as folder:
         yield folder
@@ -91,7 +91,7 @@ def opened(path: Path, root: Path | None = None) -> Generator[Folder]:
 
 @contextmanager
 def made(path: Path, root: Path | None, new: list[str]) -> Generator[Folder]:
-    """The same, and what is not there is made; `new` then has the names of these folders."""
+    """Open a folder, and create missing folders; their paths are appended to `new`."""
     if root is None:
         root = path
         while not root.exists():

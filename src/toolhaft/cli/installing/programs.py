@@ -1,4 +1,4 @@
-"""Runs a client's own command."""
+"""Execution of the clients' own commands."""
 
 import os
 import shutil
@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from .clients import Client, Program
 from .editors.text_edits import Unclear
 
+# Timeout of a command, in seconds.
 _PATIENCE = 60.0
 
 
 def usable(client: Client, scope: str) -> tuple[Program, str] | None:
-    """The command of a client, with its full path, if it is there and can do what is wanted."""
+    """Return a client's program and its full path, if it is installed and supports the scope."""
     program = client.program
     if program is None or scope not in program.scopes:
         return None
     path = shutil.which(program.name)
-    # What a batch file makes of quotes in its arguments cannot be foreseen.
+    # The quoting of arguments for a batch file is unpredictable.
     if path is None or (os.name == "nt" and path.lower().endswith((".cmd", ".bat"))):
         return None
     return program, path
@@ -27,7 +28,7 @@ def run(words: Sequence[str]) -> None:
     """Run a command to its end.
 
     Raises:
-        Unclear: it fails; the message has what it said.
+        Unclear: it fails; the message contains its output.
     """
     try:
         done = subprocess.run(

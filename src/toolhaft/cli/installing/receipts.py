@@ -1,7 +1,7 @@
-"""What we have put where, and what only the moment of putting it there could tell.
+"""Receipts: the entries that toolhaft has written, with the data for an exact removal.
 
-Kept in one file of ours. Without it, entries can still be taken out; with it, what is left is what
-was there before, to the byte.
+Stored in one file of toolhaft. Without it, entries can still be removed; with it, a removal
+restores the earlier file to the byte.
 """
 
 import json
@@ -14,19 +14,19 @@ from . import files
 from .editors.text_edits import Unclear, Undo
 from .lock import locked
 
-# What is known of the surroundings of an entry outlives it, as long as another of ours is there.
+# Keys about the surroundings of an entry: passed to another entry in the file when it is removed.
 _SHARED = ("made", "hole", "blank", "gap", "line")
 
 
 def digest(data: bytes | None) -> str | None:
-    """What tells one content of a file from another; None if there is no file."""
+    """Return the SHA-256 of a file's content; None if there is no file."""
     import hashlib  # noqa: PLC0415
 
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
 class Receipts:
-    """All receipts, by file and by name of the entry."""
+    """All receipts, by file and name of the entry."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -49,33 +49,33 @@ class Receipts:
             ) from None
 
     def names(self, path: Path) -> list[str]:
-        """The entries that we have put into a file."""
+        """Return the names of the entries in a file that have a receipt."""
         return list(self._files.get(str(path), {}).get("entries", {}))
 
     def undo(self, path: Path, name: str) -> Undo | None:
-        """How to undo one; None if it is not ours, or we do not remember."""
+        """Return the undo data of an entry; None if it has no receipt."""
         found: Undo | None = self._files.get(str(path), {}).get("entries", {}).get(name)
         return found
 
     def created(self, path: Path) -> bool:
-        """Did we make this file?"""
+        """Test whether toolhaft created a file."""
         return bool(self._files.get(str(path), {}).get("created"))
 
     def folders(self, path: Path) -> list[str]:
-        """The folders that were made for a file."""
+        """Return the folders that were created for a file."""
         return list(self._files.get(str(path), {}).get("folders", []))
 
     def put(self, path: Path, name: str, undo: Undo, *, created: bool) -> None:
-        """Remember an entry."""
+        """Add the receipt of an entry."""
         file = self._files.setdefault(str(path), {"created": created, "folders": [], "entries": {}})
         file["entries"][name] = undo
 
     def made_folders(self, path: Path, folders: list[str]) -> None:
-        """Remember folders that were made for a file."""
+        """Record folders that were created for a file."""
         self._files[str(path)]["folders"] += folders
 
     def hand_on(self, folders: list[str]) -> None:
-        """Folders that another file of ours is in go with that one."""
+        """Assign created folders that could not be removed to another file in them."""
         for folder in reversed(folders):
             for path, file in self._files.items():
                 if Path(folder) in Path(path).parents:
@@ -83,7 +83,7 @@ class Receipts:
                     break
 
     def drop(self, path: Path, name: str) -> None:
-        """Forget an entry, and the file with the last one."""
+        """Delete a receipt, and the record of the file with the last one."""
         file = self._files.get(str(path), {"entries": {}})
         undo = file["entries"].pop(name, {})
         for other in list(file["entries"].values())[:1]:
@@ -94,23 +94,23 @@ class Receipts:
             self._files.pop(str(path), None)
 
     def forget(self, path: Path, name: str) -> None:
-        """Forget an entry that others have taken out; for good at the next change."""
+        """Delete the receipt of an entry removed by another program; saved with the next change."""
         self._forgotten.append((path, name, self.undo(path, name)))
         self.drop(path, name)
 
     def refresh(self) -> None:
-        """See what other processes of ours have done meanwhile."""
+        """Read the file again, which other processes may have changed."""
         self._load()
         for path, name, undo in self._forgotten:
-            if self.undo(path, name) == undo:  # else somebody has put it in anew
+            if self.undo(path, name) == undo:  # else it was installed again meanwhile
                 self.drop(path, name)
 
     @contextmanager
     def changing(self) -> Generator[None]:
-        """Change what is kept, also by other processes of ours, and write it.
+        """Lock and read the file, then save the changes of the block.
 
         Raises:
-            Unclear: that is not possible.
+            Unclear: the file cannot be locked, read or written.
         """
         with locked(self._path.with_suffix(".lock")):
             self.refresh()

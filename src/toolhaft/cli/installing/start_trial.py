@@ -1,4 +1,4 @@
-"""Starts a server as a client will: by its command, in another folder, with few variables."""
+"""Trial start of a server as a client does it: in another folder, with few variables."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...protocol.revisions import SUPPORTED
 
-# Clients pass on no more than what a program cannot do without.
+# Environment variables that clients pass to a server.
 _PASSED_ON = {
     "posix": ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),
     "nt": (
@@ -25,33 +25,35 @@ _META: dict[str, object] = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 _SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+# Lines of stderr in an error message.
 _MOST_SHOWN = 20
+# Seconds that a server may take to end after its stdin is closed.
 _GRACE = 5.0
 
 
 class NoAnswer(Exception):
-    """The server does not start, or does not answer; the message has what it said."""
+    """A server that does not start or answer; the message contains its stderr."""
 
 
 class Found(NamedTuple):
-    """What a server says of itself."""
+    """The name of a server and its number of tools."""
 
     name: str
     tools: int
 
 
 def launcher(executable: str = sys.executable) -> list[str]:
-    """How to start toolhaft from anywhere: by full paths, since clients may know no PATH."""
+    """Return the command that starts toolhaft, by full path: clients may have no PATH."""
     script = Path(executable).with_name("toolhaft.exe" if os.name == "nt" else "toolhaft")
-    # Without -P, the folder that a client happens to be in could put its modules before ours.
+    # -P: modules in the working directory of the client must not shadow ours.
     return [str(script)] if script.is_file() else [executable, "-P", "-m", "toolhaft"]
 
 
 def start(words: Sequence[str], env: Mapping[str, str], *, seconds: float) -> Found:
-    """Start a server, and ask for its name and its tools.
+    """Start a server, and request its name and its tools.
 
     Raises:
-        NoAnswer: it does not start, or not in time.
+        NoAnswer: it does not start or answer in time.
     """
     with _started(words, env) as process:
         complaints: list[bytes] = []
@@ -82,14 +84,14 @@ def _started(words: Sequence[str], env: Mapping[str, str]) -> "subprocess.Popen[
             cwd=Path.home(),
             env={**passed_on, **env},
         )
-    except OSError as error:  # there is no such folder or command, or it may not be run
+    except OSError as error:  # no such folder or command, or no permission
         raise NoAnswer(f"it cannot be started: {error}") from None
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the service by ending its input, as clients do."""
+    """End the process by closing its stdin, as clients do."""
     assert process.stdin is not None, "it was asked for"
-    with suppress(OSError):  # of what it has not read
+    with suppress(OSError):  # unread data cannot be flushed
         process.stdin.close()
     try:
         process.wait(_GRACE)
@@ -118,7 +120,7 @@ def _talk(process: "subprocess.Popen[bytes]") -> Found | None:
                 return Found(str(about["_meta"][_SERVER_INFO]["name"]), tools)
             cursor = {"cursor": page["nextCursor"]}
     except (OSError, ValueError):
-        return None  # it has ended, or says other things; what it complained of is told
+        return None  # it ended or wrote no JSON; its stderr is in the error message
 
 
 def _ask(
@@ -138,7 +140,7 @@ def _ask(
         answer: dict[str, Any] = json.loads(line)
         if answer.get("id") == id_:
             result: dict[str, Any] | None = answer.get("result")
-            # A server without tools does not know the method.
+            # A server without tools refuses the method.
             return {"tools": []} if result is None and method == "tools/list" else result
     return None
 

@@ -1,4 +1,4 @@
-"""References to variables, as clients write them in entries: `${env:NAME}` and the like."""
+"""References to environment variables in entries, such as `${env:NAME}`."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,16 +7,16 @@ from .clients import Client
 
 
 def refers(value: str, client: Client) -> bool:
-    """Does a value name a variable that this client looks up?"""
+    """Test whether a value contains a reference in the syntax of a client."""
     return bool(client.reference and _pattern(client).search(value))
 
 
 def resolved(
     env: Mapping[str, str], clients: Iterable[Client], environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """What a server is given by clients that look their references up in an environment.
+    """Replace the references in values by variables of an environment, as the clients do.
 
-    A variable that is not there stays as it is written.
+    A reference to a variable that is not set stays as it is.
     """
     found = dict(env)
     for pattern in {_pattern(client) for client in clients if client.reference}:

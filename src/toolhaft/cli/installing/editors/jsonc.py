@@ -1,7 +1,7 @@
-"""JSON with comments and trailing commas, changed as text.
+"""Editor for JSON with comments and trailing commas.
 
-The text is read into a tree that knows where everything stands. What is added is added behind the
-last member; what is taken out leaves the text as if it had never been there.
+A text is parsed into a tree with positions. A new member is added after the last one; a removal
+restores the text to what it was before.
 """
 
 import json
@@ -24,7 +24,7 @@ Edits: TypeAlias = list[tuple[int, int, str]]
 
 
 class Node(NamedTuple):
-    """A value, and where it stands. Objects have members; other values have none."""
+    """A value with its position. Only objects have members."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class Node(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of an object: where its name begins, and where the comma behind it is, if any."""
+    """A member of an object, with the positions of its name and of the comma after it, if any."""
 
     start: int
     name: str
@@ -42,7 +42,7 @@ class Member(NamedTuple):
 
 
 class _Reader:
-    """Reads a whole text; the comments are kept by where they stand."""
+    """Parser of a whole text; `comments` has the spans of the comments."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -129,10 +129,10 @@ class _Reader:
         self.at += 1
         return self.at - 1
 
-    # What an edit asks
+    # Queries
 
     def container(self, parents: Sequence[str]) -> "list[Node]":
-        """The objects on the way to an entry, as far as they are there."""
+        """Return the objects on the path to an entry, from the root, as far as they exist."""
         assert self.root is not None, "a text that says nothing has no way through it"
         way = [self.root]
         for depth, key in enumerate(("", *parents)):
@@ -147,7 +147,7 @@ class _Reader:
         return way
 
     def member(self, node: Node, name: str) -> Member | None:
-        """A member by its name."""
+        """Return a member by name; None if there is none."""
         found = [member for member in node.members or [] if member.name == name]
         if len(found) > 1:
             first, second = (place(self.text, member.start) for member in found[:2])
@@ -155,14 +155,14 @@ class _Reader:
         return found[0] if found else None
 
     def comments_in(self, node: Node, but: Node) -> bool:
-        """Has an object comments that are not within one of its values?"""
+        """Test whether an object contains comments outside one of its values."""
         return any(
             node.start < start < node.end and not but.start < start < but.end
             for start, _ in self.comments
         )
 
     def ends_a_line_comment(self, position: int) -> bool:
-        """Would what follows here be part of a comment, without a new line?"""
+        """Test whether a `//` comment ends here, so that a newline must follow."""
         return any(
             end == position and self.text.startswith("//", start) for start, end in self.comments
         )
@@ -186,14 +186,14 @@ def _applied(text: str, edits: Edits) -> str:
     return text
 
 
-# The three edits
+# Parsing and the three edits
 
 
 def value(text: str) -> dict[str, Any]:
-    """All that a text says; nothing is an empty object.
+    """Parse a text; an empty one is an empty object.
 
     Raises:
-        Unclear: a mistake, with its line and column, or the whole is no object.
+        Unclear: a syntax error, with line and column, or the root is not an object.
     """
     reader = _read(text)
     if reader.root is None:
@@ -203,7 +203,7 @@ def value(text: str) -> dict[str, Any]:
 
 
 def add(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
-    """Put in an entry that is not there, with the parents that are missing."""
+    """Add an entry that does not exist, and its missing parents."""
     reader = _read(text)
     line = newline_of(text)
     if reader.root is None:
@@ -221,7 +221,7 @@ def add(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
 
 
 def replace(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
-    """Put an entry in the place of another one."""
+    """Replace an entry."""
     reader = _read(text)
     member = _found(reader, parents, name)
     base = _indent_at(text, member.start)
@@ -235,14 +235,14 @@ def replace(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splic
 
 
 def take(text: str, parents: Sequence[str], name: str, undo: Undo) -> str:
-    """Take an entry out, and the parents that were made for it, if nothing else is in them."""
+    """Remove an entry, and the parents that were added with it and are empty now."""
     reader = _read(text)
     target = _found(reader, parents, name)
     if "was" in undo:
         return _applied(text, [(target.node.start, target.node.end, undo["was"])])
     way = reader.container(parents)
     made = len(parents) if "blank" in undo else int(undo.get("made", 0))
-    filled = len(parents) - made  # how deep the object is into which we once wrote
+    filled = len(parents) - made  # depth of the object to which `add` wrote
     while made and _holds_only(reader, way[-1], target):
         made -= 1
         way.pop()
@@ -268,16 +268,16 @@ def _holds_only(reader: _Reader, node: Node, member: Member) -> bool:
 
 
 def _emptied(text: str, root: Node, blank: str) -> str:
-    """A text without its value; `blank` if that is what was there before."""
+    """Remove the root value; return `blank` if the rest differs from it in white space only."""
     left = text[: root.start] + text[root.end :]
     return blank if left.strip() == blank.strip() else left
 
 
-# Where to put it
+# Positions
 
 
 def _insertion(reader: _Reader, node: Node, name: str, value: Any) -> tuple[Edits, str | None]:
-    """How a member is added; if the object is empty, also the white space that makes room."""
+    """Return the edits that add a member; for an empty object also the white space replaced."""
     text = reader.text
     line, unit = newline_of(text), _unit(text)
     members = node.members or []
@@ -311,7 +311,7 @@ def _filling(reader: _Reader, node: Node, name: str, value: Any) -> tuple[Edits,
 
 
 def _after_comments(text: str, position: int) -> int:
-    """Behind the comments that follow on the same line, since they belong to what is there."""
+    """Return the position after comments on the same line: they belong to the member before."""
     while True:
         comment = _COMMENT.match(text, _end(_INLINE_SPACE.match(text, position)))
         if comment is None:
@@ -341,7 +341,7 @@ def _removal(reader: _Reader, node: Node, member: Member, hole: str | None) -> E
 
 
 def _emptying(reader: _Reader, start: int, member: Member, hole: str | None) -> Edits:
-    """The removal of a member that is alone: the white space around it goes with it."""
+    """Return the edits that remove the only member and the white space around it."""
     text = reader.text
     end = member.node.end
     edits: Edits = []
@@ -349,7 +349,7 @@ def _emptying(reader: _Reader, start: int, member: Member, hole: str | None) -> 
         edits.append((member.comma, member.comma + 1, ""))
         end = end if text[end : member.comma].strip() else member.comma + 1
     after = _end(_SPACE.match(text, end))
-    if text[after] != "}":  # a comment follows, and stays where it is
+    if text[after] != "}":  # a comment follows and is kept
         edits.append((start, member.node.end, _kept_line(reader, start, end)))
         return edits
     left = "" if hole is None else hole
@@ -359,13 +359,13 @@ def _emptying(reader: _Reader, start: int, member: Member, hole: str | None) -> 
 
 
 def _kept_line(reader: _Reader, start: int, end: int) -> str:
-    """A new line, if what follows would else become part of a comment."""
+    """Return a newline if the following text would otherwise become part of a comment."""
     following = reader.text[_end(_INLINE_SPACE.match(reader.text, end)) :][:1]
     at_risk = reader.ends_a_line_comment(start) and following not in ("\n", "\r")
     return newline_of(reader.text) if at_risk else ""
 
 
-# How to write it
+# Rendering
 
 
 def _nested(keys: Sequence[str], entry: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the editors of the three formats share: an edit is a new text, and how to undo it."""
+"""Interface and helpers of the three editors: an edit is a new text with its undo data."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
@@ -8,56 +8,56 @@ Undo: TypeAlias = dict[str, Any]
 
 
 class Unclear(Exception):
-    """A file that cannot be changed; the message says where it stands, and what to do."""
+    """A change that is not possible; the message gives the reason and often a remedy."""
 
 
 class Unable(Unclear):
-    """What is wanted does not exist for a client, whatever its files say."""
+    """A change that a client does not support, whatever its files contain."""
 
 
 class Splice(NamedTuple):
-    """A text with our entry in it, and what an exact removal has to know."""
+    """A text with a new entry, and the data that an exact removal needs."""
 
     text: str
     undo: Undo
 
 
 class Format(Protocol):
-    """A way to write configurations. An entry is named by its parents and its own name."""
+    """An editor of one format. The keys `parents` and `name` are the path of an entry."""
 
     def value(self, text: str) -> dict[str, Any]:
-        """All that a text says, in a form that can be compared."""
+        """Parse a text into a value that can be compared."""
         ...
 
     def add(self, text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
-        """Put in an entry that is not there."""
+        """Add an entry that does not exist."""
         ...
 
     def replace(self, text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
-        """Put an entry in the place of another one; undone, that one is back."""
+        """Replace an entry; the undo data restore the earlier one."""
         ...
 
     def take(self, text: str, parents: Sequence[str], name: str, undo: Undo) -> str:
-        """Take an entry out."""
+        """Remove an entry."""
         ...
 
 
 def newline_of(text: str) -> str:
-    """The line ending that a text uses."""
+    """Return the line ending that a text uses."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
 def place(text: str, position: int) -> str:
-    """A position as people count."""
+    """Format a position as line and column, both from 1."""
     before = text[:position].replace("\r\n", "\n").replace("\r", "\n")
     return f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"
 
 
 def entries_of(value: Mapping[str, Any], parents: Sequence[str]) -> dict[str, Any]:
-    """The entries below some parents; none if the parents are not there.
+    """Return the entries below a path of keys; none if the path does not exist.
 
     Raises:
-        Unclear: a parent is there, but cannot hold entries.
+        Unclear: a value on the path is not an object.
     """
     found: dict[str, Any] = dict(value)
     for depth, key in enumerate(parents):
@@ -69,7 +69,7 @@ def entries_of(value: Mapping[str, Any], parents: Sequence[str]) -> dict[str, An
 
 
 def without(value: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """A value without one entry, and without the parents that held nothing else."""
+    """Copy a value without one entry, and without its parents if that leaves them empty."""
     first, *rest = keys
     changed = dict(value)
     inner = changed.get(first)
@@ -81,7 +81,7 @@ def without(value: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 
 
 def words_of(entry: object) -> list[str]:
-    """All texts in an entry."""
+    """Return all strings in an entry."""
     if isinstance(entry, str):
         return [entry]
     if isinstance(entry, dict):

@@ -1,7 +1,7 @@
-"""TOML, changed as text: an entry is a table of its own at the end, under its own header.
+"""Editor for TOML: an entry is a table with its own header, appended at the end.
 
-The standard library reads TOML but does not say where things stand, so headers are looked for
-here; strings and brackets over several lines are stepped over.
+`tomllib` gives no positions, so a small scanner finds the headers; it skips multi-line strings and
+brackets.
 """
 
 import json
@@ -24,7 +24,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class _Statement(NamedTuple):
-    """A header, or a key with its value: where its line begins, and where its last one ends."""
+    """A header, or a key with its value: start of its first line and end of its last one."""
 
     start: int
     end: int
@@ -40,10 +40,10 @@ class _Table(NamedTuple):
 
 
 def value(text: str) -> dict[str, Any]:
-    """All that a text says.
+    """Parse a text.
 
     Raises:
-        Unclear: a mistake, with its line and column.
+        Unclear: a syntax error, with line and column.
     """
     try:
         return tomllib.loads(text.removeprefix(_MARK), parse_float=_comparable)
@@ -54,13 +54,13 @@ def value(text: str) -> dict[str, Any]:
 
 
 def _comparable(number: str) -> float | str:
-    """A number; or, since it does not equal itself, the text of what is none."""
+    """Parse a float, but keep NaN as text: it does not equal itself."""
     found = float(number)
     return number if math.isnan(found) else found
 
 
 def add(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
-    """Put in a table that is not there."""
+    """Add a table that does not exist."""
     value(text)
     line = newline_of(text)
     content = text.removeprefix(_MARK)
@@ -80,7 +80,7 @@ def add(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
 
 
 def replace(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
-    """Put a table in the place of another one."""
+    """Replace a table."""
     start, end = _only_span(text, [*parents, name])
     was = text[start:end]
     new = _rendered([*parents, name], entry, newline_of(text))
@@ -90,7 +90,7 @@ def replace(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splic
 
 
 def take(text: str, parents: Sequence[str], name: str, undo: Undo) -> str:
-    """Take a table out, and the tables below it."""
+    """Remove a table and its sub-tables."""
     line = newline_of(text)
     if "was" in undo:
         start, end = _only_span(text, [*parents, name])
@@ -105,7 +105,7 @@ def take(text: str, parents: Sequence[str], name: str, undo: Undo) -> str:
     return text
 
 
-# Where tables stand
+# Positions of tables
 
 
 def _only_span(text: str, path: Sequence[str]) -> tuple[int, int]:
@@ -116,7 +116,7 @@ def _only_span(text: str, path: Sequence[str]) -> tuple[int, int]:
 
 
 def _spans(text: str, path: Sequence[str]) -> list[tuple[int, int]]:
-    """Where a table and those below it stand; one span if there is only space between them."""
+    """Return the spans of a table and its sub-tables; spans with only space between are merged."""
     spans: list[tuple[int, int]] = []
     for table in _tables(text):
         if table.path[: len(path)] != tuple(path):
@@ -164,7 +164,7 @@ def _statements(text: str) -> Iterator[_Statement]:
 
 
 def _skipped(text: str, at: int) -> int:
-    """Behind space and comments."""
+    """Return the position after white space and comments."""
     while True:
         blank = _BLANK.match(text, at)
         at = blank.end() if blank else at
@@ -175,7 +175,7 @@ def _skipped(text: str, at: int) -> int:
 
 
 def _line_end(text: str, at: int) -> int:
-    """Behind the line on which a statement ends, which need not be the one it begins on."""
+    """Return the position after the last line of a statement, which may have several lines."""
     depth = 0
     while at < len(text):
         inner = _STRING.match(text, at) or _COMMENT.match(text, at)
@@ -189,7 +189,7 @@ def _line_end(text: str, at: int) -> int:
     return at
 
 
-# How to write it
+# Rendering
 
 
 def _rendered(path: Sequence[str], entry: Entry, line: str) -> str:
@@ -209,5 +209,5 @@ def _value(value: Any) -> str:
     if isinstance(value, list):
         items = cast(Sequence[Any], value)
         return f"[{', '.join(_value(each) for each in items)}]"
-    # What JSON escapes in a string is escaped in the same way here, but for one character.
+    # TOML strings have the escapes of JSON, but U+007F must be escaped too.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -1,8 +1,8 @@
-"""YAML, changed as text: an entry is a block of lines below a key of the top level.
+"""Editor for YAML: an entry is a block of lines below a key of the top level.
 
-There is no YAML in the standard library, and none is needed: only the lines of the outermost two
-levels are told apart. A file that is written in another way than people and programs write
-configurations (in braces, as several documents, with tabs) is refused, never guessed at.
+The standard library has no YAML parser, and none is needed: a scanner distinguishes the lines of
+the two outermost levels. Files with an unusual form (in braces, several documents, tabs) are
+refused.
 """
 
 import json
@@ -28,9 +28,9 @@ _STEP = "  "
 
 
 class _Line(NamedTuple):
-    """A line: how far in it begins, the key on it, what follows that, and whether it says anything.
+    """A line: its indent, its key, the rest after the key, and whether it has content.
 
-    A line within a text over several lines says something, but has no key, and no indent (-1).
+    A line within a multi-line text has content but no key, and the indent -1.
     """
 
     text: str
@@ -38,11 +38,11 @@ class _Line(NamedTuple):
     key: str | None
     rest: str
     content: bool
-    in_block: bool = False  # of text, of which each line end is a part
+    in_block: bool = False  # in a block scalar, whose line endings are part of the text
 
 
 class _Section(NamedTuple):
-    """A key of the top level: its line, and the entries below it as pairs of lines."""
+    """A key of the top level: its lines, and the line ranges of the entries below it."""
 
     line: int
     end: int
@@ -51,10 +51,10 @@ class _Section(NamedTuple):
 
 
 def value(text: str) -> dict[str, Any]:
-    """The keys of the top level. One that holds entries has the text of each, others their own.
+    """Parse the top level: a key with entries maps to the text of each, others to their own text.
 
     Raises:
-        Unclear: this is not written in a way that is understood here.
+        Unclear: the text has a form that is not supported.
     """
     lines = _read(text)
     found: dict[str, Any] = {}
@@ -71,7 +71,7 @@ def value(text: str) -> dict[str, Any]:
 
 
 def add(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
-    """Put in an entry that is not there, before the others."""
+    """Add an entry that does not exist, before the others."""
     [parent] = parents
     lines = _read(text)
     line = newline_of(text)
@@ -95,7 +95,7 @@ def add(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
 
 
 def replace(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splice:
-    """Put an entry in the place of another one."""
+    """Replace an entry."""
     lines = _read(text)
     section, (first, last) = _found(lines, parents, name)
     was = "".join(each.text for each in lines[first:last])
@@ -106,7 +106,7 @@ def replace(text: str, parents: Sequence[str], name: str, entry: Entry) -> Splic
 
 
 def take(text: str, parents: Sequence[str], name: str, undo: Undo) -> str:
-    """Take an entry out, and its parent if that was made for it and nothing else is in it."""
+    """Remove an entry, and its parent if that was added with it and is empty now."""
     lines = _read(text)
     section, (first, last) = _found(lines, parents, name)
     texts = [each.text for each in lines]
@@ -126,7 +126,7 @@ def take(text: str, parents: Sequence[str], name: str, undo: Undo) -> str:
 
 
 def _closed(opened: str, was: str | None, *, is_last: bool) -> str:
-    """The line of a key that holds nothing any more: as it was, if we know."""
+    """Return the line of a key without entries: the original one if known, else with `{}`."""
     bare = opened.rstrip("\r\n")
     ending = opened[len(bare) :]
     if was is not None and bare == _opened(_read(was)[0]):
@@ -134,7 +134,7 @@ def _closed(opened: str, was: str | None, *, is_last: bool) -> str:
     return re.sub(r":(?=\s|$)", ": {}", bare, count=1) + ending
 
 
-# What stands where
+# Positions of keys and entries
 
 
 def _known_section(lines: list[_Line], parent: str) -> _Section:
@@ -158,7 +158,7 @@ def _found(
 
 
 def _sections(lines: list[_Line]) -> dict[str, tuple[int, int]]:
-    """Each key of the top level, with its lines; blank lines and comments at the end are not."""
+    """Return the line range of each key, without blank lines and comments at its end."""
     found: dict[str, tuple[int, int]] = {}
     current = ""
     for number, line in enumerate(lines):
@@ -177,7 +177,7 @@ def _sections(lines: list[_Line]) -> dict[str, tuple[int, int]]:
 
 
 def _section(lines: list[_Line], start: int, end: int) -> _Section | None:
-    """The entries below a key; None if there are none, or they are not written as lines."""
+    """Return the entries below a key; None if its value is not a block of `key:` lines."""
     if lines[start].rest.replace(" ", "").lower() not in _NOTHING:
         return None
     entries: dict[str, tuple[int, int]] = {}
@@ -204,7 +204,7 @@ def _section(lines: list[_Line], start: int, end: int) -> _Section | None:
 
 
 def _opened(line: _Line) -> str:
-    """The line of a key without its value, so that entries can follow; comments stay."""
+    """Return the line of a key without its value, so that entries can follow; keep comments."""
     text = line.text.rstrip("\r\n")
     at = text.index(":", len(text) - len(text.lstrip()))
     return text[: at + 1] + text[at + 1 :].replace(line.rest, "", 1).rstrip() if line.rest else text
@@ -214,15 +214,15 @@ def _opened(line: _Line) -> str:
 
 
 class _Reader:
-    """Goes through the lines, and knows which of them are within a text or within brackets."""
+    """Line scanner that tracks multi-line texts and brackets."""
 
     def __init__(self) -> None:
-        self.closing = ""  # the quote that ends a text
+        self.closing = ""  # the quote that ends the current text
         self.depth = 0  # of brackets
-        self.above: int | None = None  # lines further in than this are within a block of text
-        self.keeps = False  # do blank lines belong to that block?
-        self.owner = 0  # where the key or the dash begins that has the latest value
-        self.plain = False  # is that a text without quotes, which further lines continue?
+        self.above: int | None = None  # lines with a larger indent are in a block scalar
+        self.keeps = False  # whether blank lines belong to that block scalar (`|+`)
+        self.owner = 0  # column of the key or dash of the latest value
+        self.plain = False  # whether that value is unquoted, so that lines may continue it
 
     def read(self, text: str, number: int) -> _Line:
         bare = text.rstrip("\r\n")
@@ -270,7 +270,7 @@ class _Reader:
         return _Line(text, indent, name, rest, content=True)
 
     def _begin(self, bare: str, at: int) -> None:
-        """Does a text or a bracket begin here that ends on another line?"""
+        """Set the state for a value that may continue on the next lines."""
         decoration = _DECORATION.match(bare, at)
         at = decoration.end() if decoration else at
         first = bare[at : at + 1]
@@ -333,7 +333,7 @@ def _unquoted(key: str) -> str:
     return key
 
 
-# How to write it
+# Rendering
 
 
 def _block(name: str, entry: Entry, indent: str) -> list[str]:
