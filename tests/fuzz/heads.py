@@ -1,7 +1,7 @@
 """Headers of requests, one after the other: what is known again is what would be let in anyway.
 
 `protocol/http/headers.py` looks headers up by where they stand among all names, and remembers that;
-`AdmittedHeads` lets in without a word who was let in before. Both are held against the plain way.
+`HeadCache` lets in without a word who was let in before. Both are held against the plain way.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tests.fuzz import frames
 
 from toolhaft.errors import HeaderMismatch
-from toolhaft.protocol.http import headers as head_module
+from toolhaft.protocol.http.head_cache import HeadCache
 from toolhaft.protocol.http.headers import (
     LONGEST_HEADERS,
     METHOD,
@@ -22,7 +22,7 @@ from toolhaft.protocol.http.headers import (
     Head,
     decoded,
 )
-from toolhaft.protocol.http.rules import AdmittedHeads, OriginPolicy, unreadable
+from toolhaft.protocol.http.rules import OriginPolicy, unreadable
 from toolhaft.protocol.revisions import REVISIONS
 from toolhaft.types.tools import CallToolParams
 
@@ -37,8 +37,7 @@ def meet(data: bytes) -> None:
 
     Nothing is remembered of earlier inputs, so that an input alone shows what is wrong.
     """
-    head_module._layouts.clear()
-    regulars, doors = AdmittedHeads(LONGEST_BODY), OriginPolicy()
+    regulars, doors = HeadCache(LONGEST_BODY), OriginPolicy()
     for lines in data.split(b"\n\n"):
         fields = [field(line) for line in lines.split(b"\n")]
         head = regulars.meet(fields)

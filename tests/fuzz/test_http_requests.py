@@ -13,9 +13,9 @@ from toolhaft.encoding.envelope import decode
 from toolhaft.errors import HeaderMismatch
 from toolhaft.protocol.calls import Answer, Batch, Call, Cancel, Notice, Reply
 from toolhaft.protocol.handshake import Session
+from toolhaft.protocol.http.head_cache import HeadCache
 from toolhaft.protocol.http.headers import Fields, Head, compare, decoded
 from toolhaft.protocol.http.rules import (
-    AdmittedHeads,
     OriginPolicy,
     cors,
     preflight,
@@ -120,7 +120,7 @@ def _peer(chance: random.Random) -> Peer:
 def test_no_request_makes_the_rules_raise(seed: int) -> None:
     chance = random.Random(seed)
     doors = OriginPolicy(origins=["https://my.example"])
-    regulars = AdmittedHeads(1000)
+    regulars = HeadCache(1000)
     seen: dict[str, int] = {}
     codes: set[int] = set()
     for number in range(REQUESTS_PER_RUN):

@@ -13,8 +13,8 @@ from tests.fuzz.kept import kept
 from tests.fuzz.targets import TARGETS
 
 from toolhaft.protocol.http import headers as head_module
+from toolhaft.protocol.http.head_cache import HeadCache
 from toolhaft.protocol.http.headers import Head
-from toolhaft.protocol.http.rules import AdmittedHeads
 
 INPUTS = 3_000
 
@@ -47,19 +47,19 @@ def test_what_was_kept_of_earlier_runs_does_no_harm_and_goes_new_ways(name: str)
     assert len(run.grown) > len(inputs) // 2
 
 
-def _any_length(_: AdmittedHeads, length: bytes | None) -> bool:
+def _any_length(_: HeadCache, length: bytes | None) -> bool:
     return length is not None
 
 
-def _pages_too(regulars: AdmittedHeads, head: Head) -> None:
+def _pages_too(regulars: HeadCache, head: Head) -> None:
     regulars._judged.add(head.layout.judged(head.sent))
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "mistake", "told"),
     [
-        (AdmittedHeads, "_is_short", _any_length, "though it is refused"),
-        (AdmittedHeads, "remember", _pages_too, "a page goes without a word"),
+        (HeadCache, "_is_short", _any_length, "though it is refused"),
+        (HeadCache, "remember", _pages_too, "a page goes without a word"),
         (head_module, "_JUDGED", (b"content-type", b"accept"), "though it is refused"),
         (head_module, "METHOD", b"mcp-name", "is refused"),
     ],

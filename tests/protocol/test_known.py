@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.protocol.http.head_cache import Known, known
+from toolhaft.protocol.http.head_matcher import HeadMatcher, head_matcher
 from toolhaft.protocol.http.headers import Head
 
 REQUEST = b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nX-B: c\r\n\r\n{}"
@@ -40,8 +40,8 @@ class Parsed:
         self.requests += 1
 
 
-def head(data: bytes = REQUEST, *more: tuple[bytes, bytes]) -> Known:
-    found = known(data, Head([*FIELDS, *more]))
+def head(data: bytes = REQUEST, *more: tuple[bytes, bytes]) -> HeadMatcher:
+    found = head_matcher(data, Head([*FIELDS, *more]))
     assert found is not None
     return found
 
@@ -118,7 +118,7 @@ def test_another_session_has_the_length_that_it_tells(
 ) -> None:
     bodies = [data]  # and others, one of whose lengths is longer itself
     bodies += [data.replace(b": 2\r", b": %d\r" % size) + b" " * (size - 2) for size in (3, 10)]
-    known_again = known(data, Head(fields))
+    known_again = head_matcher(data, Head(fields))
     assert known_again is not None
 
     for last, other in product(bodies, bodies):
@@ -174,11 +174,13 @@ def test_some_heads_are_not_remembered() -> None:
     length = (b"content-length", b"2")
     strange = OF_A_SESSION.replace(b"one", b"o ne")
 
-    assert known(twice, Head([(b"host", b"a"), length, length])) is None
-    assert known(long, Head(FIELDS)) is None
-    assert known(chunked, Head([(b"host", b"a"), (b"transfer-encoding", b"chunked")])) is None
-    assert known(OF_A_SESSION, Head([*FIELDS, SESSION, SESSION])) is None
-    assert known(strange, Head([*FIELDS, (b"mcp-session-id", b"o ne")])) is None
+    assert head_matcher(twice, Head([(b"host", b"a"), length, length])) is None
+    assert head_matcher(long, Head(FIELDS)) is None
+    assert (
+        head_matcher(chunked, Head([(b"host", b"a"), (b"transfer-encoding", b"chunked")])) is None
+    )
+    assert head_matcher(OF_A_SESSION, Head([*FIELDS, SESSION, SESSION])) is None
+    assert head_matcher(strange, Head([*FIELDS, (b"mcp-session-id", b"o ne")])) is None
 
 
 NAMES = st.sampled_from(
@@ -212,7 +214,7 @@ def test_it_says_what_a_parser_finds(
         return "\r\n".join(["POST /mcp HTTP/1.1", *lines]).encode() + b"\r\n\r\n" + body
 
     first = request(*requests[0])
-    found = known(first, Head(Parsed(first).fields))
+    found = head_matcher(first, Head(Parsed(first).fields))
     assert found is not None
 
     for body, session in requests:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from toolhaft.protocol.http import headers as head_module
-from toolhaft.protocol.http.headers import Fields, Head
-from toolhaft.protocol.http.rules import AdmittedHeads, OriginPolicy, unreadable
+from toolhaft.protocol.http.head_cache import HeadCache
+from toolhaft.protocol.http.headers import Fields, Head, Layout, Names
+from toolhaft.protocol.http.rules import OriginPolicy, unreadable
 
 MOST = 1000
 OLDER = {"mcp_protocol_version": "2025-11-25"}
@@ -29,15 +29,15 @@ def fields(**changes: str | None) -> Fields:
     return [(name, value) for name, value in changed.items() if value is not None]
 
 
-def familiar() -> AdmittedHeads:
+def familiar() -> HeadCache:
     """Those who know what is ordinary."""
-    regulars = AdmittedHeads(MOST)
+    regulars = HeadCache(MOST)
     regulars.remember(regulars.meet(fields()))
     return regulars
 
 
 def test_nobody_is_known_at_first() -> None:
-    assert not AdmittedHeads(MOST).meet(fields()).welcome
+    assert not HeadCache(MOST).meet(fields()).welcome
 
 
 def test_who_was_let_in_is_known() -> None:
@@ -121,7 +121,7 @@ def test_who_says_too_much_is_looked_at() -> None:
 
 
 def test_a_page_is_looked_at_each_time() -> None:
-    regulars = AdmittedHeads(MOST)
+    regulars = HeadCache(MOST)
     head = regulars.meet(fields(origin="http://localhost"))
     assert OriginPolicy().refusal(head) is None
     regulars.remember(head)
@@ -130,7 +130,7 @@ def test_a_page_is_looked_at_each_time() -> None:
 
 
 def test_a_message_whose_length_nobody_knows_is_looked_at_each_time() -> None:
-    regulars = AdmittedHeads(MOST)
+    regulars = HeadCache(MOST)
     chunked = fields(content_length=None, transfer_encoding="chunked")
     head = regulars.meet(chunked)
     assert unreadable(head, MOST) is None
@@ -174,19 +174,21 @@ def test_what_is_long_is_not_remembered() -> None:
 
 
 def test_endless_names_are_not_remembered() -> None:
-    for number in range(1000):
-        Head([(b"x-%d" % number, b""), (b"y" * 3000, b"")])
-        Head([(b"x-%d" % number, b"")])
+    layouts: dict[Names, Layout] = {}
 
-    assert len(head_module._layouts) <= 200
-    assert all(len(b"".join(names)) <= 2000 for names in head_module._layouts)
+    for number in range(1000):
+        Head([(b"x-%d" % number, b""), (b"y" * 3000, b"")], layouts)
+        Head([(b"x-%d" % number, b"")], layouts)
+
+    assert 0 < len(layouts) <= 200
+    assert all(len(b"".join(names)) <= 2000 for names in layouts)
 
 
 @pytest.mark.parametrize("place", [0, 3, -1])
 def test_some_pairs_may_be_lists(place: int) -> None:
     mixed: list[Any] = fields()
     mixed[place] = list(mixed[place])
-    regulars = AdmittedHeads(MOST)
+    regulars = HeadCache(MOST)
     regulars.remember(regulars.meet(mixed))
 
     assert regulars.meet(mixed).welcome
@@ -194,7 +196,7 @@ def test_some_pairs_may_be_lists(place: int) -> None:
 
 def test_a_value_may_be_a_bytearray() -> None:
     odd: list[Any] = [*fields(), (b"x-odd", bytearray(b"1"))]
-    regulars = AdmittedHeads(MOST)
+    regulars = HeadCache(MOST)
     regulars.remember(regulars.meet(odd))
 
     assert regulars.meet(odd).welcome

@@ -1,130 +1,96 @@
-"""Matching of raw HTTP heads against heads that were parsed before.
+"""Cache of parsed HTTP heads that were admitted, so that an equal head is not checked again."""
 
-The heads of one client's requests differ in Content-Length only; of those through a proxy, also in
-the session id. A head that is otherwise equal, byte for byte, need not be parsed again.
-"""
-
-import re
+import contextlib
+from collections.abc import Iterable
 from typing import Final
 
-from ...lazy_regex import pattern
-from .headers import Head
+from .headers import Fields, Head, Layout, Names, Pairs, Values
 
-# Bytes of a head to match.
-_LONGEST: Final = 2000
-# Bytes of a value that may vary, with its CRLF; a longer one does not match.
-_LONGEST_VALUE: Final = 130
-_LENGTHS = pattern(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})\r\n", re.IGNORECASE)
-_SESSIONS = pattern(rb"\r\nmcp-session-id:[ \t]*([!-~]{1,127})\r\n", re.IGNORECASE)
+# Cached entries: pairs of Host and Origin, and tuples of checked header values.
+_MOST_ADMITTED_VALUES: Final = 100
+# Cached heads: bytes of one, and number of entries.
+_LONGEST_CACHED_HEAD: Final = 1000
+_MOST_CACHED_HEADS: Final = 200
 
 
-class Known:
-    """A parsed head, in whose text Content-Length and the session id may vary.
+class HeadCache:
+    """Parsed heads that passed `OriginPolicy.refusal` and `unreadable`. Each endpoint owns one.
 
-    Args:
-        text: the raw head.
-        head: the parsed head.
-        length: start and end of Content-Length's value in the text.
-        session: start and end of the session id, if there is one and it may vary.
-    """
-
-    __slots__ = (
-        "_after",
-        "_before",
-        "_between",
-        "_head",
-        "_is_length_first",
-        "_rest",
-        "_session",
-        "_size",
-        "_text",
-        "_until",
-    )
-
-    def __init__(
-        self, text: bytes, head: Head, length: tuple[int, int], session: tuple[int, int] | None
-    ) -> None:
-        first, last = length, length
-        if session is not None:
-            first, last = sorted((length, session))
-        # The fixed text around the two values; with only one of them, `_between` is empty.
-        self._is_length_first = first == length
-        self._before = text[: first[0]]
-        self._between = text[first[1] : last[0]] if session is not None else b""
-        self._after = text[last[1] :]
-        self._session = session
-        self._set_last(text, head)
-
-    def _set_last(self, text: bytes, head: Head) -> None:
-        """Store the last head whole, for `request` to compare first: many lengths are equal."""
-        self._text = text
-        self._head = head
-        self._size = head.length
-        if self._session is not None:
-            # The text around the session id; our ids are all of the same length.
-            id_ = head.session or b""
-            start = self._session[0]
-            if self._is_length_first:
-                start = len(text) - len(self._after) - len(id_)
-            self._session = start, start + len(id_)
-            self._until, self._rest = text[:start], text[start + len(id_) :]
-
-    def request(self, data: bytes) -> tuple[Head, bytes] | None:
-        """Split a request into head and body, or return None if its head does not match.
-
-        A session id that differs is unchecked text: it is yet to be looked up."""
-        text = self._text
-        if data.startswith(text):
-            head = self._head
-        elif self._session is None:
-            return self._with_other_length(data)
-        else:
-            start, end = self._session
-            if not (data.startswith(self._until) and data.startswith(self._rest, end)):
-                return self._with_other_length(data)
-            head = self._head.with_session(data[start:end])
-        body = data[len(text) :]
-        return (head, body) if len(body) == self._size else None
-
-    def _with_other_length(self, data: bytes) -> tuple[Head, bytes] | None:
-        """Do the same for a request that differs in Content-Length, too."""
-        before, between, after = self._before, self._between, self._after
-        if not data.startswith(before):
-            return None
-        start = len(before)
-        end = data.find(b"\r\n", start, start + _LONGEST_VALUE)
-        length, session = data[start:end], None
-        if between:
-            if not data.startswith(between, end):
-                return None
-            start = end + len(between)
-            end = data.find(b"\r\n", start, start + _LONGEST_VALUE)
-            session = data[start:end]
-            if not self._is_length_first:
-                length, session = session, length
-        if not data.startswith(after, end) or not length.isdigit() or len(length) > 18:
-            return None
-        end += len(after)
-        if len(data) - end != int(length):
-            return None
-        head = self._head.with_length(length, session)
-        self._set_last(data[:end], head)
-        return head, data[end:]
-
-
-def known(data: bytes, head: Head) -> Known | None:
-    """Make a matcher out of a request, or None if its head cannot be matched safely.
+    A request with an equal head is admitted without these checks. Most have one, since the requests
+    of one client differ in their bodies only.
 
     Args:
-        data: exactly one request, with a body of the length in its head.
-        head: its parsed head.
+        most: length of the longest body, in bytes.
     """
-    end = data.find(b"\r\n\r\n", 0, _LONGEST) + 4
-    lengths = [match.span(1) for match in _LENGTHS.finditer(data, 0, end)]
-    sessions = [match.span(1) for match in _SESSIONS.finditer(data, 0, end)]
-    # Repeated headers always take the full path.
-    if head.repeated or len(lengths) != 1 or len(sessions) != (head.session is not None):
-        return None
-    # Stateless requests look up no session, so an unchecked id must not vary there.
-    session = None if head.stateless or not sessions else sessions[0]
-    return Known(data[:end], head, lengths[0], session)
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        # Admitted heads by all of their fields.
+        self._heads: dict[Pairs, Head] = {}
+        # Values of the headers that decide, see `Layout.judged`, of admitted heads.
+        self._judged: set[Values] = set()
+        # Indexes of the headers that matter, by the names of all headers; see `Head`.
+        self._layouts: dict[Names, Layout] = {}
+        # Fields and head of the last request that was found in the cache.
+        self._last: tuple[Fields, Head] | None = None
+
+    def meet(self, fields: Iterable[tuple[bytes, bytes]]) -> Head:
+        """Return the head of a request, with `welcome` set if it is known to be admitted.
+
+        Consecutive requests often have equal headers. Comparing the two lists takes less than half
+        of the time of hashing a list that the server has just made."""
+        last = self._last
+        if last is not None and fields == last[0]:
+            return last[1]
+        all_of_it = tuple(fields)
+        try:
+            head = self._heads.get(all_of_it) if self._heads else None
+        except TypeError:  # the server gives some pairs as lists, which have no hash
+            head = None
+        if head is None:
+            return self._parse(all_of_it)
+        self._last = (list(all_of_it), head)
+        return head
+
+    def _parse(self, fields: Pairs) -> Head:
+        head = Head(fields, self._layouts)
+        sent = head.sent
+        if (
+            head.layout.judged(sent) in self._judged
+            and head.fits
+            and not head.repeated
+            and self._is_short(sent[head.layout.length])
+        ):
+            head.welcome = True
+            if head.size <= _LONGEST_CACHED_HEAD and not head.layout.is_secret:
+                self._cache(fields, head)
+        return head
+
+    def _is_short(self, length: bytes | None) -> bool:
+        return (
+            length is not None
+            and length.isdigit()
+            and len(length) < 19
+            and int(length) <= self._most
+        )
+
+    def remember(self, head: Head) -> None:
+        """Record that a request with this head was admitted."""
+        # The answer to a browser's page has CORS headers, so such a request takes the full path.
+        if b"origin" in head.raw or not self._is_short(head.sent[head.layout.length]):
+            return
+        judged: Values = head.layout.judged(head.sent)
+        if sum(map(len, filter(None, judged))) <= _LONGEST_CACHED_HEAD:
+            if len(self._judged) >= _MOST_ADMITTED_VALUES:
+                self._judged.clear()
+            self._judged.add(judged)
+
+    def _cache(self, fields: Pairs, head: Head) -> None:
+        # As tuples: a server that gives lists for pairs never compares equal.
+        self._last = ([(name, value) for name, value in fields], head)
+        if not head.stateless:  # the session id is a header: one entry per session
+            return
+        if len(self._heads) >= _MOST_CACHED_HEADS:
+            self._heads.clear()  # active clients refill it soon
+        with contextlib.suppress(TypeError):  # the server gives some pairs as lists
+            self._heads[fields] = head

@@ -1,7 +1,7 @@
 """The headers of a request.
 
 A client sends the same header names in the same order each time. So the index of each header that
-matters is cached in a `_Layout`, keyed by the tuple of all names.
+matters is cached in a `Layout`, keyed by the tuple of all names.
 """
 
 import binascii
@@ -42,7 +42,7 @@ Fields = list[tuple[bytes, bytes]]
 Pairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
 # Values in the order of the headers, then None, so that index -1 means "absent".
 Values: TypeAlias = tuple[bytes | None, ...]
-_Names: TypeAlias = tuple[bytes, ...]
+Names: TypeAlias = tuple[bytes, ...]
 
 
 def repeats_body(name: bytes) -> bool:
@@ -57,13 +57,13 @@ _MOST_LAYOUTS: Final = 200
 _LONGEST_LAYOUT: Final = 2000
 
 
-class _Layout(Struct, frozen=True, kw_only=True):
+class Layout(Struct, frozen=True, kw_only=True):
     """Indexes into `Head.sent` of the headers that matter; -1, where None is, for absent ones."""
 
     # Names that occur more than once.
     repeated: frozenset[bytes]
     # All names, and their total length in bytes.
-    names: _Names
+    names: Names
     size: int
     length: int
     version: int
@@ -76,16 +76,13 @@ class _Layout(Struct, frozen=True, kw_only=True):
     judged: Callable[[Values], Any]
 
 
-# Cache of layouts by their names.
-_layouts: Final[dict[_Names, _Layout]] = {}
-
-
-def _lay_out(names: _Names) -> _Layout:
+def _lay_out(names: Names, layouts: dict[Names, Layout]) -> Layout:
+    """Index the headers that matter, and cache the result."""
     places = {name: place for place, name in enumerate(names)}
     wanted = (b"content-length", VERSION, SESSION, METHOD, NAME)
     length, version, session, method, name = (places.get(each, -1) for each in wanted)
     size = len(b"".join(names))
-    layout = _Layout(
+    layout = Layout(
         repeated=_NONE if len(places) == len(names) else _twice(names),
         names=names,
         size=size,
@@ -98,13 +95,13 @@ def _lay_out(names: _Names) -> _Layout:
         judged=itemgetter(*(places.get(name, -1) for name in _JUDGED)),
     )
     if size <= _LONGEST_LAYOUT and len(names) <= MOST_HEADERS:
-        if len(_layouts) >= _MOST_LAYOUTS:
-            _layouts.clear()  # active clients refill it soon
-        _layouts[names] = layout
+        if len(layouts) >= _MOST_LAYOUTS:
+            layouts.clear()  # active clients refill it soon
+        layouts[names] = layout
     return layout
 
 
-def _twice(names: _Names) -> frozenset[bytes]:
+def _twice(names: Names) -> frozenset[bytes]:
     seen: set[bytes] = set()
     twice: set[bytes] = set()
     for name in names:
@@ -127,7 +124,11 @@ _new = object.__new__
 
 
 class Head(Mapping[str, str]):
-    """The headers of a request: names in any case, values without surrounding whitespace."""
+    """The headers of a request: names in any case, values without surrounding whitespace.
+
+    Args:
+        layouts: bounded cache of layouts by the names of the headers; see `HeadCache`.
+    """
 
     __slots__ = (
         "_agreed",
@@ -143,11 +144,17 @@ class Head(Mapping[str, str]):
         "welcome",
     )
 
-    def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
+    def __init__(
+        self,
+        fields: Iterable[tuple[bytes, bytes]],
+        layouts: dict[Names, Layout] | None = None,
+    ) -> None:
+        if layouts is None:
+            layouts = {}
         pairs: Pairs = tuple(fields)
         # ASGI servers give lowercase names.
         names, values = zip(*pairs) if pairs else _EMPTY  # noqa: B905 - they are pairs
-        layout = _layouts.get(names) or _lay_out(names)
+        layout = layouts.get(names) or _lay_out(names, layouts)
         # Whether number and size of the headers are within the bounds.
         size = layout.size + len(b"".join(values))
         self.fits = size <= LONGEST_HEADERS and len(names) <= MOST_HEADERS
@@ -155,7 +162,7 @@ class Head(Mapping[str, str]):
         self.repeated = layout.repeated
         if layout.repeated:
             names, values = zip(*_joined(pairs), strict=True)
-            layout = _lay_out(names)
+            layout = _lay_out(names, layouts)
         self._raw: Mapping[bytes, bytes] | None = None
         # The last body that agreed with these headers: version, method, and the name and value of
         # the parameter that `Mcp-Name` repeats.
@@ -304,7 +311,7 @@ class Head(Mapping[str, str]):
 
 _SHOWN: Final = {VERSION: "MCP-Protocol-Version", METHOD: "Mcp-Method", NAME: "Mcp-Name"}
 _NONE: Final[frozenset[bytes]] = frozenset()
-_EMPTY: Final[tuple[_Names, _Names]] = ((), ())
+_EMPTY: Final[tuple[Names, Names]] = ((), ())
 # A revision, or None for an unknown one, and whether it is of the stateless era.
 _Claimed: TypeAlias = tuple[Revision | None, bool]
 _REVISIONS: Final[dict[bytes | None, _Claimed]] = {

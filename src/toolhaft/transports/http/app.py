@@ -22,7 +22,7 @@ from ...protocol.http.headers import Head
 from ...protocol.http.rules import refused, too_much
 from ...protocol.ports import Bus, Store
 from .client_timeouts import Patience
-from .endpoint import PAIR, PAIR_SCOPE, Endpoint, Settings
+from .endpoint import PAIR, PAIR_SCOPE, STARTED_CALL, Endpoint, Settings
 from .logged_endpoint import LoggedEndpoint
 from .metrics_page import PATH as METRICS
 from .metrics_page import Expose, scrape
@@ -138,7 +138,10 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or begin and end."""
-        if scope["type"] == "http":
+        if STARTED_CALL in scope:  # whatever is mounted by now
+            endpoint, call = scope[STARTED_CALL]
+            await endpoint(scope, receive, send, begun=call)
+        elif scope["type"] == "http":
             mounted = self._mounted.get(scope["path"]) or self._find(scope)
             if mounted is not None:
                 endpoint = mounted.endpoint

@@ -21,9 +21,9 @@ from ...errors import InternalError, Unauthorized
 from ...process.loop_guard import is_run_here, shelter
 from ...process.outcome import ends_task
 from ...protocol.handshake import Session, SessionMode
+from ...protocol.http.head_cache import HeadCache
 from ...protocol.http.headers import SESSION, Head
 from ...protocol.http.rules import (
-    AdmittedHeads,
     OriginPolicy,
     cors,
     preflight,
@@ -55,6 +55,8 @@ from .sessions.sse_2024 import Pair
 # Where the transport of the oldest revision is, behind the path of its service.
 PAIR: Final = "/sse"
 PAIR_SCOPE: Final = "toolhaft.pair"
+# Scope item of a request whose call was started inline: its endpoint and the call.
+STARTED_CALL: Final = "toolhaft.started_call"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -81,7 +83,7 @@ class Endpoint:
         self._thread = get_ident()
         self._settings = settings
         self._doors = settings.doors
-        self._regulars = AdmittedHeads(limits.message_bytes)
+        self._heads = HeadCache(limits.message_bytes)
         self._store = store
         self._driver = driver_of(service, store, most_calls=limits.all_calls)
         self._answering = Answering(self._driver, store, limits, self._save)
@@ -134,7 +136,7 @@ class Endpoint:
         asked in the task of its request, since it may wait, and set context variables."""
         if not self._is_plain:
             return None
-        head = self._regulars.meet(fields)
+        head = self._heads.meet(fields)
         return head if head.welcome else None
 
     def at_once(self, head: Head, body: bytes) -> Whole | Begun | None:
@@ -182,7 +184,7 @@ class Endpoint:
                     patience.begin(task)
                     await self._posting.see_through(begun, response, receive)
                     return
-                head = self._regulars.meet(scope["headers"])
+                head = self._heads.meet(scope["headers"])
                 if head.welcome and self._is_plain and scope["method"] == "POST":
                     await self._posting.serve(head, None, response, receive)
                 else:
@@ -275,7 +277,7 @@ class Endpoint:
         if refusal is not None:
             raise TurnedAway(refusal)
         if self._is_plain:
-            self._regulars.remember(head)
+            self._heads.remember(head)
 
     async def _principal(self, head: Head, response: Response) -> str | None:
         guard = self._settings.guard
