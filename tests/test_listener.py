@@ -198,3 +198,38 @@ def test_info_that_is_none_is_refused(info: Any, words: str) -> None:
 def test_a_setting_of_a_listener_that_would_change_nothing_is_refused(name: str) -> None:
     with pytest.raises(AttributeError, match=rf"{name} of a Listener is settled .*Listener\(…"):
         setattr(Listener(0), name, None)
+
+
+async def test_to_wait_for_a_listener_that_has_ended_is_an_error() -> None:
+    listener = Listener("127.0.0.1:0", {"/mcp": Server("s")})
+    serving = asyncio.create_task(listener.serve())
+    await listener.serving()
+    listener.stop(now=True)
+    await serving
+
+    with pytest.raises(RuntimeError, match=r"has ended; start serve\(\) again to wait for it"):
+        async with asyncio.timeout(5):
+            await listener.serving()
+
+
+async def test_to_wait_for_a_listener_that_has_failed_is_an_error() -> None:
+    listener = Listener("127.0.0.1:0")
+    with pytest.raises(ValueError, match="nothing to serve"):
+        await listener.serve()
+
+    with pytest.raises(RuntimeError, match=r"has ended; start serve\(\) again to wait for it"):
+        async with asyncio.timeout(5):
+            await listener.serving()
+
+
+async def test_a_listener_that_serves_again_can_be_waited_for_again() -> None:
+    listener = Listener("127.0.0.1:0", {"/mcp": Server("s")})
+    urls: list[str] = []
+    for _ in range(2):
+        serving = asyncio.create_task(listener.serve())
+        async with asyncio.timeout(5):
+            urls.append(await listener.serving())
+        listener.stop(now=True)
+        await serving
+
+    assert urls[0] == urls[1]

@@ -143,7 +143,8 @@ class Listener(Settled):
         URL, without a path. The port is the real one, also where 0 was given.
 
         Raises:
-            RuntimeError: it has ended before that.
+            RuntimeError: it has ended, before that or since. `serve` may be called again, and then
+                waited for.
         """
         return await self._serving.begun()
 

@@ -74,6 +74,8 @@ class Serving:
         self._workers = 1
         # Does it take requests? And what waits until it does.
         self._is_begun = False
+        # Has it ended, and not been started again?
+        self._is_over = False
         self._waiters: list[asyncio.Future[None]] = []
         self.app = App(self._begin, self._expose if metrics else None)
 
@@ -91,6 +93,7 @@ class Serving:
     def run(self, workers: int) -> None:
         """Serve until a signal comes."""
         early_interrupt.remember()
+        self._is_over = False
         self._check()
         self._check_workers(workers)
         self._workers = workers
@@ -105,6 +108,7 @@ class Serving:
                 if status:
                     sys.exit(status)
         finally:
+            self._end()
             if unix is not None:
                 unix.remove()
             drain.flush()
@@ -112,6 +116,7 @@ class Serving:
     async def serve(self) -> None:
         """Serve on this loop."""
         unix: UnixSocket | None = None
+        self._is_over = False
         try:
             self._check()
             sockets, unix = self._listen()
@@ -219,8 +224,13 @@ class Serving:
         """Wait until it takes requests; where that is.
 
         Raises:
-            RuntimeError: it has ended before.
+            RuntimeError: it has ended, before it took requests or after.
         """
+        if self._is_over:
+            # A task that was created just before, to serve again, has not started yet.
+            await asyncio.sleep(0)
+            if self._is_over:
+                raise RuntimeError("the listener has ended; start serve() again to wait for it")
         if not self._is_begun:
             waiter = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
@@ -236,6 +246,7 @@ class Serving:
         if not self._is_begun:
             self._tell(RuntimeError("the listener has ended before it served; see what it raised"))
         self._is_begun = False
+        self._is_over = True
 
     def _tell(self, error: Exception | None) -> None:
         """Wake what waits for the beginning, on whichever loop."""
