@@ -63,7 +63,7 @@ LARGEST = {
     "stores": 150,
     "calls": 1680,
     "transports": 4280,
-    "client": 1400,
+    "client": 1410,
     "face": 3150,
 }
 EDGES = {"auth", "ext", "testing", "cli"}

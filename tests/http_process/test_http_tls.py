@@ -170,6 +170,50 @@ def test_a_client_that_is_cancelled_while_it_closes_leaves_nothing_open(
     assert noticed == []
 
 
+def shake_hands_and_stay(listener: socket.socket, files: Files, is_over: threading.Event) -> None:
+    """Accept one connection, and take no notice of the client's goodbye."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.certificate, files.key)
+    plain, _ = listener.accept()
+    plain.settimeout(PATIENCE)
+    with context.wrap_socket(plain, server_side=True):
+        is_over.wait(PATIENCE)
+
+
+def test_a_client_that_is_cancelled_as_the_handshake_is_done_leaves_nothing_open(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noticed: list[BaseException | None] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: noticed.append(told.exc_value))
+    is_over = threading.Event()
+    connected = asyncio.StreamReaderProtocol.connection_made
+
+    async def ask(url: str) -> None:
+        asking = asyncio.current_task()
+        assert asking is not None
+
+        def cancel(protocol: asyncio.StreamReaderProtocol, transport: asyncio.Transport) -> None:
+            connected(protocol, transport)
+            asking.cancel()
+
+        monkeypatch.setattr(asyncio.StreamReaderProtocol, "connection_made", cancel)
+        async with Sockets(url, certificate=files.certificate).request("GET", {}, b""):
+            pytest.fail("it was cancelled")
+
+    with socket.create_server((HERE, 0)) as listener:
+        serving = threading.Thread(target=shake_hands_and_stay, args=(listener, files, is_over))
+        serving.start()
+        url = f"https://localhost:{listener.getsockname()[1]}"
+
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(ask(url))
+
+        gc.collect()  # warns of what is still open
+        is_over.set()
+        serving.join(PATIENCE)
+    assert noticed == []
+
+
 def test_a_key_that_does_not_belong_to_the_certificate_is_said(
     tmp_path: Path, files: Files
 ) -> None:

@@ -8,6 +8,7 @@ import contextlib
 import os
 import ssl
 from collections.abc import AsyncGenerator, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from ..failures import BadAnswer, ServerGone
@@ -39,7 +40,10 @@ class Sockets:
         self._host = parts.hostname
         is_tls = parts.scheme == "https"
         self._tls = _trusting(certificate) if is_tls else None
-        self._port = parts.port if parts.port is not None else 443 if is_tls else 80
+        self._address = (
+            self._host,
+            parts.port if parts.port is not None else 443 if is_tls else 80,
+        )
         self._uds = uds
         self._authority = parts.netloc.rpartition("@")[2]
         self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -73,14 +77,23 @@ class Sockets:
             await _close(writer)
 
     async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if self._uds is None:
-            return await asyncio.open_connection(
-                self._host, self._port, ssl=self._tls, limit=_LIMIT
-            )
-        name = self._host if self._tls is not None else None
-        return await asyncio.open_unix_connection(
-            self._uds, ssl=self._tls, server_hostname=name, limit=_LIMIT
-        )
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=_LIMIT, loop=loop)
+        protocol = _Protocol(reader, loop=loop)
+        tls, name = self._tls, self._host if self._tls is not None else None
+        try:
+            if self._uds is None:
+                made, _ = await loop.create_connection(lambda: protocol, *self._address, ssl=tls)
+            else:
+                made, _ = await loop.create_unix_connection(
+                    lambda: protocol, os.fspath(self._uds), ssl=tls, server_hostname=name
+                )
+        except asyncio.CancelledError:
+            # After the handshake asyncio only begins to close it, which waits for the other side.
+            if protocol.made is not None:
+                protocol.made.abort()
+            raise
+        return reader, asyncio.StreamWriter(made, protocol, reader, loop)
 
     def _head(self, verb: str, headers: Mapping[str, str], body: bytes) -> bytes:
         fields = {"host": self._authority, "connection": "close", **headers}
@@ -105,6 +118,17 @@ class Sockets:
             pairs = (line.partition(":") for line in lines)
             headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
         return Response(status, headers, _body(reader, status, headers))
+
+
+class _Protocol(asyncio.StreamReaderProtocol):
+    """The protocol of a connection, which keeps the transport as soon as there is one."""
+
+    made: asyncio.Transport | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """The connection is open; over TLS, the handshake is done."""
+        self.made = transport
+        super().connection_made(transport)
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:
