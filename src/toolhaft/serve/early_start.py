@@ -42,7 +42,7 @@ class Beginner(Greeter, Protocol):
     def lifespan(self) -> LifespanState | None: ...
 
 
-def begin(service: Beginner, framing: FramingName) -> Begun:
+def start_early(service: Beginner, framing: FramingName) -> Begun:
     """Begin to speak with whoever is at stdin and stdout."""
     wires = private_fds.take()
     begun = Begun(Framer(service.limits.message_bytes, framing), Session(), Signals())

@@ -10,24 +10,24 @@ from ..protocol.handshake import SessionMode
 from ..protocol.ports import Guard
 from ..server.keywords import (
     ASGI,
+    FixedSettings,
     HttpOptions,
+    HttpTerms,
     ListenerOptions,
     RunnerName,
     ServerInfo,
-    Settled,
-    Terms,
     check_flags,
     check_info,
     check_keywords,
     check_no_loop,
-    terms_of,
+    http_terms_of,
 )
 from ..server.load_guard import is_held_back
 from ..server.server import Server
 from .addresses import address
 
 
-class Listener(Settled):
+class Listener(FixedSettings):
     """Services over HTTP. What is said here holds for all of them, unless `mount` says otherwise.
 
     Args:
@@ -82,7 +82,7 @@ class Listener(Settled):
         from .over_http import Serving  # noqa: PLC0415
 
         self._serving = Serving(address(str(bind)), runner=runner, tls=tls, metrics=metrics)
-        self._terms = Terms(
+        self._terms = HttpTerms(
             sessions=sessions,
             allow_hosts=allow_hosts,
             allow_origins=allow_origins,
@@ -91,7 +91,7 @@ class Listener(Settled):
         )
         for path, service in (services or {}).items():
             self.mount(path, service)
-        self._is_settled = True
+        self._is_initialized = True
 
     def mount(self, path: str, service: Server, **options: Unpack[HttpOptions]) -> None:
         """Serve something at a path, from now on. Keywords are as in `Listener`.
@@ -102,7 +102,7 @@ class Listener(Settled):
         """
         if not isinstance(service, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{path}: a service is a Server, not {service!r}")
-        self._serving.mount(path, service, terms_of("mount()", options, self._terms))
+        self._serving.mount(path, service, http_terms_of("mount()", options, self._terms))
         service.adopt(self._info)
 
     def unmount(self, path: str) -> Awaitable[None]:

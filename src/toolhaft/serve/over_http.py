@@ -23,7 +23,7 @@ from ..process.stderr_log import drain, log_to_stderr
 from ..protocol.http.rules import LOOPBACK, OriginPolicy
 from ..protocol.limits import Limits
 from ..protocol.ports import Bus, Store
-from ..server.keywords import RunnerName, Terms
+from ..server.keywords import HttpTerms, RunnerName
 from ..stores.memory import MemoryStore
 from ..transports.http.app import App, Mounted
 from ..transports.http.endpoint import Settings
@@ -79,7 +79,7 @@ class Serving:
         self._waiters: list[asyncio.Future[None]] = []
         self.app = App(self._begin, self._expose if metrics else None)
 
-    def mount(self, path: str, service: Offered, terms: Terms) -> None:
+    def mount(self, path: str, service: Offered, terms: HttpTerms) -> None:
         """Serve something at a path."""
         _offer(self.app, path, service, terms, self._own_hosts())
 
@@ -308,7 +308,9 @@ def _check_sessions(service: Offered, why: str) -> None:
         raise ValueError(f"server {service.name!r}: {tools} a session, {why}")
 
 
-def _offer(app: App, path: str, service: Offered, terms: Terms, own_hosts: Sequence[str]) -> None:
+def _offer(
+    app: App, path: str, service: Offered, terms: HttpTerms, own_hosts: Sequence[str]
+) -> None:
     """Put a service into an application.
 
     Raises:
@@ -323,7 +325,7 @@ def _offer(app: App, path: str, service: Offered, terms: Terms, own_hosts: Seque
     app.mount(path, Mounted(service, settings, store=service.store, bus=service.bus))
 
 
-def application(path: str, service: Offered, terms: Terms) -> App:
+def application(path: str, service: Offered, terms: HttpTerms) -> App:
     """One service as an application."""
     app = App()
     _offer(app, path, service, terms, LOOPBACK)

@@ -1,4 +1,4 @@
-"""`Server` and what it is made of: registration, catalogue, dispatch, composition.
+"""`Server` and its parts: registration, catalogue, dispatch, composition.
 
 May import everything below: `features`, `calls`, `transports`. Start with `server`.
 """

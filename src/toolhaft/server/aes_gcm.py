@@ -1,6 +1,6 @@
-"""AES-GCM, if `cryptography` is there, which the extra `[auth]` installs.
+"""AES-GCM of the optional package `cryptography`, which the extra `[auth]` installs.
 
-The only module that knows it, and loaded by those who have something to hide."""
+The only module that imports `cryptography`; imported with the first request state."""
 
 from importlib import import_module
 from typing import Any
@@ -9,18 +9,18 @@ from ..protocol.elicitation.request_state import Cipher
 
 
 class _AesGcm:
-    """Encrypts and decrypts, each time with a key of 32 bytes and a nonce of 12."""
+    """AES-256-GCM with a key of 32 bytes and a nonce of 12 bytes per operation."""
 
     def __init__(self, aead: Any) -> None:
         self._aead = aead
 
     def encrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes) -> bytes:
-        """The text that nobody can read, with what nobody can change beside it."""
+        """Encrypt `data`; authenticate `beside` without encrypting it."""
         encrypted: bytes = self._aead.AESGCM(key).encrypt(nonce, data, beside)
         return encrypted
 
     def decrypt(self, key: bytes, nonce: bytes, data: bytes, beside: bytes) -> bytes:
-        """What was encrypted. Raises ValueError if anything was changed."""
+        """Decrypt `data`. Raises ValueError if `data` or `beside` was changed."""
         try:
             decrypted: bytes = self._aead.AESGCM(key).decrypt(nonce, data, beside)
         except import_module("cryptography.exceptions").InvalidTag:
@@ -29,7 +29,7 @@ class _AesGcm:
 
 
 def find() -> Cipher | None:
-    """The cipher, if it is installed."""
+    """Return the cipher, or None if `cryptography` is not installed."""
     try:
         return _AesGcm(import_module("cryptography.hazmat.primitives.ciphers.aead"))
     except ImportError:

@@ -1,4 +1,4 @@
-"""What a server offers, and how it gets there: one by one, or several things together."""
+"""The catalogue of a server: its registries, and registration of one entry or of several."""
 
 import threading
 from collections.abc import Callable, Container, Mapping
@@ -32,11 +32,11 @@ from .keywords import Kind, check_flags
 
 T = TypeVar("T")
 _HINTS = ("read_only", "destructive", "idempotent", "open_world")
-# Options that are JSON, and are told as they are given.
+# Options that are JSON and are sent to clients unchanged.
 _DATA = ("input_schema", "output_schema", "meta")
 _BOUNDS = ("timeout", "limit", "thread", "run_on")
 _FLAGS = ("thread", "replace", "shared", "strict", "needs_session", "raw")
-# Which list a client follows to hear of changes in one of an object's.
+# List of a provider -> list that a change notification names for it.
 _KINDS: Mapping[str, ListKind] = {
     "tools": "tools",
     "prompts": "prompts",
@@ -45,30 +45,29 @@ _KINDS: Mapping[str, ListKind] = {
 }
 
 
-def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as they are now: a schema or a `_meta` that is altered later, by a call or by its
-    author, stays what was registered."""
-    kept = dict(options)
+def _snapshot(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy options, so that later changes to a schema or a `_meta` do not affect the entry."""
+    copied = dict(options)
     for name in _DATA:
-        if name in kept:
-            # What holds itself cannot be copied, and is refused by its name.
+        if name in copied:
+            # A value that contains itself cannot be copied; validation refuses it by its name.
             with suppress(RecursionError):
-                kept[name] = renewed(kept[name])
-    return kept
+                copied[name] = renewed(copied[name])
+    return copied
 
 
 class Addition(Struct, frozen=True):
-    """Something that is to be registered, with others or not at all."""
+    """An entry that is ready to be registered, alone or together with others."""
 
     registry: Registry[Any]
     name: str
     item: Any
     replace: bool = False
-    # Several may register it; it stays until all of them have removed it.
+    # Registered several times, it is removed with the last of its handles.
     shared: bool = False
 
     def check(self) -> None:
-        """Can it be registered?
+        """Check that the name can be registered.
 
         Raises:
             ValueError: the name is taken.
@@ -79,7 +78,7 @@ class Addition(Struct, frozen=True):
             self.registry.check_free(self.name)
 
     def register(self) -> int:
-        """Register it, and tell its tenure.
+        """Register the entry and return its tenure, which identifies this registration.
 
         Raises:
             ValueError: the name is taken.
@@ -93,24 +92,24 @@ class Addition(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """Where a thing is from: which prefix it has, who is asked before its function, and the URI of
-    a resource."""
+    """Origin of an entry: its prefix, the handler that runs before its function, and the URI of a
+    resource."""
 
     prefix: Prefix = Prefix(None)
     handler: Hook | None = None
     uri: str = ""
 
     def custom(self, own: str | None) -> Custom | None:
-        """What is asked first, by the name that it knows."""
+        """Return the handler, which is called with the name without the prefix."""
         return None if self.handler is None else Custom(self.handler, own, is_whole=True)
 
 
-_HERE = Origin()
+_LOCAL = Origin()
 
 
-class _Said(Struct, frozen=True):
-    """What an author says of a thing: its function, the name it has for them, how it is called, and
-    all other options."""
+class _Declaration(Struct, frozen=True):
+    """An author's declaration of an entry: function, name without prefix, callee factory, other
+    options."""
 
     function: Callable[..., Any]
     own: str
@@ -119,8 +118,8 @@ class _Said(Struct, frozen=True):
     origin: Origin
 
 
-class Offers:
-    """The tools, resources and prompts of a server."""
+class Catalogue:
+    """The registries of a server: tools, resources, templates and prompts."""
 
     def __init__(
         self, *, page_size: int | None, limits: Limits, mask: Mask, context: MakeContext
@@ -129,19 +128,19 @@ class Offers:
         self.mask = mask
         self.context = context
         self.lock = threading.RLock()
-        self.changes = Changes(self.followed)
-        # Other servers that are offered here.
-        self.included: list[Offers] = []
+        self.changes = Changes(self.lists)
+        # Catalogues of included servers.
+        self.included: list[Catalogue] = []
 
         def registry(what: str, kind: ListKind, **more: Any) -> Registry[Any]:
-            return Registry(what, page_size, self._tell(kind), self.lock, **more)
+            return Registry(what, page_size, self._publisher(kind), self.lock, **more)
 
         self.tools = Tools(registry("tool", "tools", vet=vet_name), mask=mask)
         self.resources = Resources(
             registry("resource", "resources"), registry("template", "resources")
         )
         self.prompts = Prompts(registry("prompt", "prompts"))
-        self._makers: Mapping[Kind, Callable[[_Said], tuple[Registry[Any], str, Any]]] = {
+        self._makers: Mapping[Kind, Callable[[_Declaration], tuple[Registry[Any], str, Any]]] = {
             "tool": self._tool,
             "resource": self._resource,
             "prompt": self._prompt,
@@ -152,30 +151,30 @@ class Offers:
         self.resource_handles = Handles((direct, templates), ResourceHandle, key_of)
         self.prompt_handles = Handles((self.prompts.registry,), PromptHandle)
 
-    # One by one
+    # Registration
 
     def add_tool(self, function: Callable[..., Any], **options: Any) -> ToolHandle:
         """Register a tool; see `Server.add_tool`."""
-        return self._add(self.made("tool", function, options), ToolHandle)
+        return self._add(self.make_addition("tool", function, options), ToolHandle)
 
     def add_resource(
         self, function: Callable[..., Any], uri: str, **options: Any
     ) -> ResourceHandle:
         """Register a resource; see `Server.add_resource`."""
         expect(f"resource {uri!r}", "uri", uri, str)
-        addition = self.made("resource", function, options, Origin(uri=uri))
+        addition = self.make_addition("resource", function, options, Origin(uri=uri))
         return self._add(addition, ResourceHandle)
 
     def add_prompt(self, function: Callable[..., Any], **options: Any) -> PromptHandle:
         """Register a prompt; see `Server.add_prompt`."""
-        return self._add(self.made("prompt", function, options), PromptHandle)
+        return self._add(self.make_addition("prompt", function, options), PromptHandle)
 
     def _add(self, addition: Addition, handle: Callable[[Registry[Any], str, int], T]) -> T:
         with self.lock:
             return handle(addition.registry, addition.name, addition.register())
 
     def add_together(self, additions: list[Addition]) -> Callable[[], None]:
-        """Register all of them, or none; what is returned takes them away again."""
+        """Register all additions or none. Return a function that removes them."""
         removals: list[Callable[[], None]] = []
         with self.lock:
             seen: set[tuple[int, str]] = set()
@@ -196,20 +195,20 @@ class Offers:
             for remove in removals:
                 remove()
 
-    def made(
+    def make_addition(
         self,
         kind: Kind,
         function: Callable[..., Any],
         options: Mapping[str, Any],
-        origin: Origin = _HERE,
+        origin: Origin = _LOCAL,
         gate: Callable[[int], Gate] | None = None,
     ) -> Addition:
-        """A thing of what its author says of it, which can be made anew of something else."""
-        # Calls that run while it is made anew still count against its limit.
+        """Build an entry from its declaration, with the recipe for `Handle.update`."""
+        # A rebuilt entry shares the gate, so that running calls still count against its limit.
         gate = gate or cache(gate_of)
         if not callable(function):
             raise TypeError(f"what is registered is a function, not {function!r}")
-        options = _kept(options)
+        options = _snapshot(options)
         given = dict(options)
         flags = {name: value for name, value in options.items() if name in _FLAGS}
         check_flags(f"{kind} {given.get('name') or name_of(function)!r}", **flags)
@@ -219,59 +218,59 @@ class Offers:
         name = given.pop("name", None)
         own = name_of(function) if name is None else name
         bounds = {bound: given.pop(bound) for bound in _BOUNDS if bound in given}
-        ready = self.ready(gate=gate, **bounds)
-        said = _Said(function, own, ready, given, origin)
-        addition = Addition(*self._makers[kind](said), replace, shared)
+        ready = self.callee_factory(gate=gate, **bounds)
+        declaration = _Declaration(function, own, ready, given, origin)
+        addition = Addition(*self._makers[kind](declaration), replace, shared)
 
-        def anew(other: Callable[..., Any] | None, changes: Mapping[str, Any]) -> Any:
+        def rebuild(other: Callable[..., Any] | None, changes: Mapping[str, Any]) -> Any:
             another = function if other is None else other
             changed = {**options, "name": own, **changes}
-            return self.made(kind, another, changed, origin, gate).item
+            return self.make_addition(kind, another, changed, origin, gate).item
 
-        addition.item.recipe = anew
+        addition.item.recipe = rebuild
         return addition
 
-    def _tool(self, said: _Said) -> tuple[Registry[Tool], str, Tool]:
-        check_cache(said.options.get("cache", 0))
-        given = {name: said.options.pop(name, None) for name in _HINTS}
-        annotations = hints(f"tool {said.own!r}", **given)
+    def _tool(self, declaration: _Declaration) -> tuple[Registry[Tool], str, Tool]:
+        check_cache(declaration.options.get("cache", 0))
+        given = {name: declaration.options.pop(name, None) for name in _HINTS}
+        annotations = hints(f"tool {declaration.own!r}", **given)
         tool = Tool(
-            said.function,
-            ToolDetails(annotations=annotations, **said.options),
-            name=said.origin.prefix.name(said.own),
-            ready=said.ready,
+            declaration.function,
+            ToolDetails(annotations=annotations, **declaration.options),
+            name=declaration.origin.prefix.name(declaration.own),
+            ready=declaration.ready,
             limit=self.limits.result_bytes,
-            custom=said.origin.custom(said.own),
+            custom=declaration.origin.custom(declaration.own),
             mask=self.mask,
         )
         return self.tools.registry, tool.name, tool
 
-    def _resource(self, said: _Said) -> tuple[Registry[Resource], str, Resource]:
-        prefix = said.origin.prefix
+    def _resource(self, declaration: _Declaration) -> tuple[Registry[Resource], str, Resource]:
+        prefix = declaration.origin.prefix
         resource = Resource(
-            said.function,
-            prefix.uri(said.origin.uri),
-            name=said.own,
-            ready=said.ready,
-            custom=said.origin.custom(None),
+            declaration.function,
+            prefix.uri(declaration.origin.uri),
+            name=declaration.own,
+            ready=declaration.ready,
+            custom=declaration.origin.custom(None),
             unknown=prefix.length,
-            **said.options,
+            **declaration.options,
         )
         parts = self.resources
         registry = parts.direct if resource.template is None else parts.templates
         return registry, key_of(resource.uri), resource
 
-    def _prompt(self, said: _Said) -> tuple[Registry[Prompt], str, Prompt]:
+    def _prompt(self, declaration: _Declaration) -> tuple[Registry[Prompt], str, Prompt]:
         prompt = Prompt(
-            said.function,
-            name=said.origin.prefix.name(said.own),
-            ready=said.ready,
-            custom=said.origin.custom(said.own),
-            **said.options,
+            declaration.function,
+            name=declaration.origin.prefix.name(declaration.own),
+            ready=declaration.ready,
+            custom=declaration.origin.custom(declaration.own),
+            **declaration.options,
         )
         return self.prompts.registry, prompt.name, prompt
 
-    def ready(
+    def callee_factory(
         self,
         timeout: float | None = None,
         limit: int | None = None,
@@ -279,7 +278,7 @@ class Offers:
         gate: Callable[[int], Gate] | None = None,
         run_on: object = None,
     ) -> Callable[[Signature], Callee]:
-        """What makes a function of ours callable, within the bounds its author has set."""
+        """Return a function that makes a `Callee` of a signature, with the bounds of its author."""
         check_bounds(timeout, limit)
         entrance = None if limit is None else (gate or gate_of)(limit)
         place = None if run_on is None else _place(run_on)
@@ -287,10 +286,10 @@ class Offers:
             signature, self.context, inline=not thread, timeout=timeout, gate=entrance, place=place
         )
 
-    # What there is
+    # Lookup and change notifications
 
     def capabilities(self) -> ServerCapabilities:
-        """What the server offers, which is what is registered now."""
+        """Return the capabilities for the entries that are registered now."""
         tools, resources, prompts = self.tools.registry, self.resources, self.prompts.registry
         changes = ListChanged(list_changed=True)
         return ServerCapabilities(
@@ -303,8 +302,8 @@ class Offers:
             logging={} if tools or resources or prompts else UNSET,
         )
 
-    def named(self, call: Call) -> str | None:
-        """The tool, prompt or resource that a call names, if it is registered."""
+    def registered_name(self, call: Call) -> str | None:
+        """Return the name of the registered entry that a call names, or None."""
         params: Any = call.params
         registries: Mapping[str, tuple[Registry[Any], str]] = {
             "tools/call": (self.tools.registry, "name"),
@@ -316,12 +315,12 @@ class Offers:
         found = registry.get(key_of(named) if field == "uri" else named)
         return None if found is None else found.subject.name
 
-    def reaches(self, other: "Offers") -> bool:
-        """Is the other one this one, or a part of it?"""
+    def reaches(self, other: "Catalogue") -> bool:
+        """Whether `other` is this catalogue or is included in it, directly or not."""
         return other is self or any(each.reaches(other) for each in self.included)
 
-    def followed(self) -> frozenset[str]:
-        """The lists that clients can follow."""
+    def lists(self) -> frozenset[str]:
+        """Return the names of the lists that have entries."""
         parts = {
             "tools": self.tools.registry,
             "resources": self.resources,
@@ -329,12 +328,12 @@ class Offers:
         }
         return frozenset(name for name, part in parts.items() if part)
 
-    def tell_all(self) -> None:
-        """Tell clients that every list may have changed."""
-        self.tell_of(_KINDS)
+    def publish_all(self) -> None:
+        """Publish a change of every list."""
+        self.publish_changes(_KINDS)
 
     def forget_pages(self) -> None:
-        """What is evaluated has changed, or how much of it there is."""
+        """Drop the cached pages of all lists, because evaluated sources have changed."""
         for registry in (
             self.tools.registry,
             self.prompts.registry,
@@ -343,13 +342,13 @@ class Offers:
         ):
             registry.forget_pages()
 
-    def tell_of(self, lists: Container[str]) -> None:
-        """Tell clients that these lists may have changed."""
+    def publish_changes(self, lists: Container[str]) -> None:
+        """Publish a change of each of these lists."""
         for name, kind in _KINDS.items():
             if name in lists:
                 self.changes.publish(ListChange(kind))
 
-    def _tell(self, kind: ListKind) -> Callable[[], None]:
+    def _publisher(self, kind: ListKind) -> Callable[[], None]:
         return lambda: self.changes.publish(ListChange(kind))
 
 
@@ -360,7 +359,7 @@ def _place(run_on: object) -> Place:
 
 
 def gate_of(size: int) -> Gate:
-    """What lets so many calls through at once."""
+    """Return a gate that admits `size` calls at a time."""
     from ..process.concurrency_limit import Gate  # noqa: PLC0415
 
     return Gate(size)

@@ -1,7 +1,7 @@
-"""Decorators that mark what an object offers, for `Server.include`.
+"""Decorators that mark methods for `Server.include`.
 
-What is marked is not altered: a mark stands in the class in the place of the function, and gives
-the function, or the method of an instance, to whoever asks for it.
+A mark replaces the function in its class. It is a descriptor that returns the unchanged function,
+or the bound method of an instance.
 """
 
 import inspect
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Mark:
-    """A function in a class or a module, and what is to be registered of it."""
+    """Descriptor around a function of a class or a module, with the options of its registration."""
 
     def __init__(self, kind: Kind, function: Any, options: dict[str, Any], uri: str = "") -> None:
         self.kind: Kind = kind
@@ -37,8 +37,8 @@ class Mark:
         return self.function(*args, **kwargs)
 
 
-class Marked(Struct, frozen=True):
-    """A mark, and the method of the object that has it."""
+class MarkedMethod(Struct, frozen=True):
+    """A bound method of a provider, and the kind and options of its mark."""
 
     attribute: str
     kind: Kind
@@ -53,7 +53,7 @@ def tool(function: F, /) -> F: ...
 def tool(**options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
 def tool(function: Any = None, /, **options: Any) -> Any:
     """Mark a method as a tool of its object. Bare, or with keywords as in `Server.add_tool`."""
-    return _marked("tool", function, options, ToolOptions)
+    return _decorate("tool", function, options, ToolOptions)
 
 
 def resource(uri: str, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
@@ -65,7 +65,7 @@ def resource(uri: str, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
 
     def mark(function: F) -> F:
         marked: Any = Mark("resource", function, dict(options), uri)
-        return marked  # type: ignore[no-any-return]  # it acts as the function does
+        return marked  # type: ignore[no-any-return]  # a descriptor that stands for the function
 
     return mark
 
@@ -76,11 +76,11 @@ def prompt(function: F, /) -> F: ...
 def prompt(**options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
 def prompt(function: Any = None, /, **options: Any) -> Any:
     """Mark a method as a prompt of its object. Bare, or with keywords as in `Server.add_prompt`."""
-    return _marked("prompt", function, options, PromptOptions)
+    return _decorate("prompt", function, options, PromptOptions)
 
 
-def _marked(kind: Kind, function: Any, options: dict[str, Any], known: type) -> Any:
-    if not isinstance(function, classmethod | staticmethod):  # of these a mark can be made
+def _decorate(kind: Kind, function: Any, options: dict[str, Any], known: type) -> Any:
+    if not isinstance(function, classmethod | staticmethod):  # not callable, but can be marked
         check_options(f"@{kind}", function, options, known)
 
     def mark(function: Any) -> Any:
@@ -89,11 +89,11 @@ def _marked(kind: Kind, function: Any, options: dict[str, Any], known: type) -> 
     return mark if function is None else mark(function)
 
 
-def marks_of(provider: object) -> Iterator[Marked]:
-    """What an object has marked: its own methods and those it inherits, in their order.
+def marks_of(provider: object) -> Iterator[MarkedMethod]:
+    """Yield the marked methods of an object, inherited ones included, in order of definition.
 
     Raises:
-        TypeError: a mark stands where it cannot be used.
+        TypeError: another decorator hides a mark.
     """
     if isinstance(provider, ModuleType):
         found: dict[str, Any] = dict(vars(provider))
@@ -111,18 +111,18 @@ def marks_of(provider: object) -> Iterator[Marked]:
         if isinstance(value, Mark):
             function = getattr(provider, name)
             bound = function.function if isinstance(function, Mark) else function
-            yield Marked(name, value.kind, bound, value.options, value.uri)
+            yield MarkedMethod(name, value.kind, bound, value.options, value.uri)
 
 
-def discovered(provider: object, known: Container[str]) -> Iterator[Marked]:
-    """The methods of an object that are tools although nothing marks them: public ones with a
-    docstring that its class defines itself; of a module, its own functions.
+def discovered(provider: object, known: Container[str]) -> Iterator[MarkedMethod]:
+    """Yield the unmarked methods of an object that `discover` makes tools: public ones with a
+    docstring that its class itself defines; of a module, the functions that it defines.
 
-    What is inherited may be from a library, whose methods were never meant to be offered. Class
-    methods and static methods mostly make objects; these can be marked.
+    Inherited methods may be from a library that never meant to offer them. Class methods and static
+    methods are mostly constructors; they can be marked.
 
     Args:
-        known: names that are something else.
+        known: names to skip.
     """
     home = provider.__name__ if isinstance(provider, ModuleType) else None
     found = vars(provider if home is not None else type(provider))
@@ -131,7 +131,7 @@ def discovered(provider: object, known: Container[str]) -> Iterator[Marked]:
             continue
         is_own = home is None or value.__module__ == home
         if is_own and (value.__doc__ or "").strip():
-            yield Marked(name, "tool", getattr(provider, name), {}, "")
+            yield MarkedMethod(name, "tool", getattr(provider, name), {}, "")
 
 
 def _is_wrapper(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""The way from a call to its handler: through the middleware, and not before the lifespan."""
+"""Dispatch: from a call to its handler, through the middleware and after the lifespan."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -18,7 +18,7 @@ from ..types.resources import (
 from ..types.tools import CallToolResult, ListToolsResult
 from ..types.wire import Wire
 
-# What a request is answered with, unless it is text that was encoded before.
+# Result type of each method. A handler may also return encoded JSON.
 _RESULTS: Mapping[str, type[Wire]] = {
     "initialize": InitializeResult,
     "server/discover": DiscoverResult,
@@ -32,8 +32,8 @@ _RESULTS: Mapping[str, type[Wire]] = {
     "completion/complete": CompleteResult,
 }
 
-# These are answered before the lifespan has begun, so that a client learns at once that we live.
-_AT_ONCE = frozenset(
+# Methods that do not wait for the lifespan, so that the handshake and lists stay fast.
+_BEFORE_LIFESPAN = frozenset(
     {
         "initialize",
         "ping",
@@ -48,7 +48,7 @@ _AT_ONCE = frozenset(
 
 
 class Dispatch:
-    """Finds the handler of a call."""
+    """Handlers by method, with the middleware and the lifespan around them."""
 
     __slots__ = ("_handlers", "_lifespan", "_middleware")
 
@@ -61,46 +61,46 @@ class Dispatch:
         if not isinstance(middleware, Sequence) or not all(map(callable, middleware)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"middleware must be a list of functions, not {middleware!r}")
         self._handlers = handlers
-        # The first of them is the outermost.
+        # The first is the outermost.
         self._middleware = tuple(middleware)
         self._lifespan = lifespan
 
     def outcome(self, exchange: Exchange) -> Outcome:
-        """What comes of a call."""
+        """Call the handler of an exchange, through middleware and lifespan."""
         handler = self._handlers.get(exchange.method)
         if handler is None:
             raise MethodNotFound(f"this server does not offer {shown(exchange.method)}")
         if self._middleware:
-            return self._through(handler)(exchange)
+            return self._wrap_in_middleware(handler)(exchange)
         if self._lifespan is None:
             return handler(exchange)
-        return self.enter(exchange, handler)
+        return self.call_in_lifespan(exchange, handler)
 
     @property
     def has_middleware(self) -> bool:
-        """Does anything stand around the handlers?"""
+        """Whether handlers are called through middleware."""
         return bool(self._middleware)
 
     @property
     def has_lifespan(self) -> bool:
-        """May calls have to wait?"""
+        """Whether calls may have to wait for a lifespan."""
         return self._lifespan is not None
 
-    def enter(self, exchange: Exchange, handler: Handler) -> Outcome:
-        """The outcome of a handler, once the lifespan has begun."""
+    def call_in_lifespan(self, exchange: Exchange, handler: Handler) -> Outcome:
+        """Call a handler, at once if the lifespan is entered, or else when it is."""
         lifespan = self._lifespan
-        if lifespan is None or lifespan.entered or exchange.method in _AT_ONCE:
+        if lifespan is None or lifespan.entered or exchange.method in _BEFORE_LIFESPAN:
             return handler(exchange)
-        return self._later(exchange, handler)
+        return self._wait_and_call(exchange, handler)
 
-    def _through(self, handler: Handler) -> Next:
-        """The handler behind the middleware."""
-        made: Result = b""
+    def _wrap_in_middleware(self, handler: Handler) -> Next:
+        """Wrap a handler in the middleware."""
+        from_handler: Result = b""
 
         async def innermost(exchange: Exchange) -> Result:
-            nonlocal made
-            made = await self._later(exchange, handler)
-            return made
+            nonlocal from_handler
+            from_handler = await self._wait_and_call(exchange, handler)
+            return from_handler
 
         first, *others = self._middleware
         call: Next = innermost
@@ -109,21 +109,21 @@ class Dispatch:
 
         async def outermost(exchange: Exchange) -> Result:
             result = await first(exchange, call)
-            return result if result is made else _checked(result, exchange.method)
+            return result if result is from_handler else _checked(result, exchange.method)
 
         return outermost
 
-    async def _later(self, exchange: Exchange, handler: Handler) -> Result:
-        if self._lifespan is not None and exchange.method not in _AT_ONCE:
+    async def _wait_and_call(self, exchange: Exchange, handler: Handler) -> Result:
+        if self._lifespan is not None and exchange.method not in _BEFORE_LIFESPAN:
             await self._lifespan.wait()
         return await exchange.settle(handler(exchange))
 
 
 def _checked(result: Any, method: str) -> Result:
-    """What a middleware has returned in place of what the handler gave.
+    """Check the result that a middleware returned instead of the one of the handler.
 
     Raises:
-        TypeError: a client would not understand it.
+        TypeError: the result is not one of the method.
     """
     if isinstance(result, _RESULTS.get(method, Wire)):
         return cast(Result, result)

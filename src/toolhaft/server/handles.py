@@ -1,4 +1,4 @@
-"""What registration gives back: a handle by which the thing can be changed while it is served."""
+"""Handles of registered entries, which change, hide or remove them while they are served."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self, TypeAlias, TypeVar, Unpack, cast
@@ -18,15 +18,15 @@ Item: TypeAlias = Tool | Resource | Prompt
 H = TypeVar("H")
 
 
-def _told(value: Any) -> str | None:
+def _none_if_unset(value: Any) -> str | None:
     return None if value is UNSET else value
 
 
 class Handle:
-    """A tool, a resource or a prompt of a server. All of this works from any thread, and clients
-    that follow the list are told.
+    """A tool, a resource or a prompt of a server. All methods work from any thread and notify
+    clients of the change.
 
-    In a `with` block, it is removed at the end."""
+    A `with` block removes the entry at its end."""
 
     __slots__ = ("_name", "_registry", "_tenure")
 
@@ -37,19 +37,19 @@ class Handle:
 
     @property
     def name(self) -> str:
-        """What clients know it by; of a resource, its URI."""
+        """Its name on the wire; of a resource, its URI."""
         return self._name
 
     @property
     def title(self) -> str | None:
-        """The name for people, if it has one. Like all that a handle tells, this is what clients
-        would be told now, and raises KeyError if it was removed."""
-        return _told(self._item.description.title)
+        """The display name, if it has one. Like every property of a handle, this is the current
+        value as clients get it. Raises KeyError if the entry was removed."""
+        return _none_if_unset(self._item.description.title)
 
     @property
     def description(self) -> str | None:
-        """What clients are told of it, by its author or its docstring."""
-        return _told(self._item.description.description)
+        """The description that clients get, from the option or the docstring."""
+        return _none_if_unset(self._item.description.description)
 
     @property
     def _item(self) -> Any:
@@ -57,16 +57,16 @@ class Handle:
 
     @property
     def enabled(self) -> bool:
-        """Can clients see it? Raises KeyError if it was removed."""
+        """Whether clients can list and use it. Raises KeyError if it was removed."""
         return self._registry.is_enabled(self.name, self._tenure)
 
     def remove(self) -> None:
-        """Take it away; what is shared stays until all others have done so, too. Raises KeyError if
-        it was removed before."""
+        """Remove the entry; a shared one stays until all of its handles have removed it. Raises
+        KeyError if it was removed before."""
         self._registry.remove(self.name, self._tenure)
 
     def disable(self) -> None:
-        """Hide it from clients, who can neither list nor use it until it is enabled again."""
+        """Hide it: clients can neither list nor use it until it is enabled again."""
         self._registry.hide(self.name, self._tenure)
 
     def enable(self) -> None:
@@ -114,18 +114,18 @@ class ToolHandle(Handle):
 
     @property
     def output_schema(self) -> dict[str, Any] | None:
-        """The schema of its result, if clients are promised one; a copy."""
+        """The schema of its result, if one is published; a copy."""
         return cast("dict[str, Any] | None", renewed(self._item.promised.schema))
 
     def update(
         self, function: Callable[..., Any] | None = None, /, **changes: Unpack[ToolOptions]
     ) -> None:
-        """Put another function or other options in its place; what is not given stays."""
+        """Replace its function or options; options that are not given stay."""
         self._update(function, changes, ToolOptions)
 
 
 class ResourceHandle(Handle):
-    """A resource or a template of a server; its name here is the URI."""
+    """A resource or a template of a server; its name is its URI."""
 
     __slots__ = ()
 
@@ -142,7 +142,7 @@ class ResourceHandle(Handle):
     def update(
         self, function: Callable[..., Any] | None = None, /, **changes: Unpack[ResourceOptions]
     ) -> None:
-        """Put another function or other options in its place; what is not given stays."""
+        """Replace its function or options; options that are not given stay."""
         self._update(function, changes, ResourceOptions)
 
 
@@ -159,12 +159,12 @@ class PromptHandle(Handle):
     def update(
         self, function: Callable[..., Any] | None = None, /, **changes: Unpack[PromptOptions]
     ) -> None:
-        """Put another function or other options in its place; what is not given stays."""
+        """Replace its function or options; options that are not given stay."""
         self._update(function, changes, PromptOptions)
 
 
 class Handles(Mapping[str, H]):
-    """What is registered of one kind, by name, in its order; also what is disabled."""
+    """The entries of one kind by name, in order of registration, disabled ones included."""
 
     def __init__(
         self,
@@ -177,13 +177,13 @@ class Handles(Mapping[str, H]):
         self._key = key
 
     def __getitem__(self, name: str) -> H:
-        """The handle of what has this name. Raises KeyError if there is none."""
+        """Return the handle of this name. Raises KeyError if there is none."""
         key = self._key(name)
         first, *others = self._registries
         for registry in others:
             if registry.is_taken(key):
                 return self._make(registry, key)
-        return self._make(first, key)  # which says that there is none, by what it has
+        return self._make(first, key)  # raises KeyError if the name is unknown
 
     def __iter__(self) -> Iterator[str]:
         return iter([name for registry in self._registries for name in registry.names()])
@@ -193,9 +193,9 @@ class Handles(Mapping[str, H]):
 
 
 class Inclusion:
-    """What `Server.include` has added, to take it away as a whole.
+    """Everything that one `Server.include` has added, to be removed as a whole.
 
-    In a `with` block, it is removed at the end."""
+    A `with` block removes it at its end."""
 
     __slots__ = ("_changed", "_removals")
 
@@ -204,16 +204,16 @@ class Inclusion:
         self._changed = changed
 
     def add(self, removal: Callable[[], None]) -> None:
-        """Do this, too, when it is removed; for the library itself."""
+        """Add a function to be called on removal; for internal use."""
         self._removals.append(removal)
 
     def remove(self) -> None:
-        """Take away all of it that is still there. From any thread."""
+        """Remove all entries that are still registered. From any thread."""
         while self._removals:
             self._removals.pop()()
 
     def changed(self) -> None:
-        """Tell clients that its lists may have changed: for objects that list what they have. From
+        """Notify clients that its lists may have changed, for objects with evaluated lists. From
         any thread."""
         self._changed()
 

@@ -1,4 +1,4 @@
-"""An object as a part of a server: what it has marked, what it lists, and who answers for it."""
+"""An object as a provider: its marked methods, its evaluated lists, and its handlers."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,29 +11,29 @@ from ..features.providers.prefix import Prefix
 from ..features.providers.registry import Registry, Source
 from ..features.resources import Resource
 from ..features.tools import Tool
-from .catalogue import Addition, Offers, Origin, gate_of
+from .catalogue import Addition, Catalogue, Origin, gate_of
 from .decorators import discovered, marks_of
 from .handles import Inclusion
 from .keywords import Kind
 
-# Who is asked before a method with a mark.
+# Handler that is called before a marked method of each kind.
 _HANDLERS: Mapping[Kind, str] = {
     "tool": "call_tool",
     "resource": "read_resource",
     "prompt": "get_prompt",
 }
 
-# Methods by which an object lists and answers, which are no tools themselves.
+# Names of list methods and handlers, which `discover` does not make tools.
 _RESERVED = frozenset((*HANDLERS, *HANDLERS.values()))
 
 
 def include(
-    offers: Offers, provider: object, prefix: Prefix, *, thread: bool, discover: bool
+    catalogue: Catalogue, provider: object, prefix: Prefix, *, thread: bool, discover: bool
 ) -> Inclusion:
-    """Register what an object has marked, and ask it for what it lists: all or nothing.
+    """Register the marked methods of an object and attach its evaluated lists: all or nothing.
 
     Args:
-        discover: methods that are not marked are tools as well.
+        discover: make tools of unmarked methods as well.
 
     Raises:
         TypeError: there is nothing to include, or a method does not take what it is given.
@@ -46,9 +46,9 @@ def include(
     if discover:
         marks += discovered(provider, _RESERVED.union(mark.attribute for mark in marks))
     marked = {mark.attribute for mark in marks}
-    hooks = hooks_of(provider, marked, context=offers.context, inline=not thread)
+    hooks = hooks_of(provider, marked, context=catalogue.context, inline=not thread)
     additions = [
-        offers.made(
+        catalogue.make_addition(
             mark.kind,
             mark.function,
             mark.options,
@@ -56,7 +56,7 @@ def include(
         )
         for mark in marks
     ]
-    sources = _sources(offers, hooks, prefix, called, thread=thread)
+    sources = _sources(catalogue, hooks, prefix, called, thread=thread)
     _check_handlers(hooks, additions, called)
     if not additions and not sources and discover:
         raise TypeError(
@@ -69,28 +69,28 @@ def include(
             "or @prompt, or pass discover=True to offer the methods that have a docstring, or give "
             "it tools() and call_tool(name, arguments, ctx)"
         )
-    removals: list[Callable[[], None]] = [offers.add_together(additions)]
+    removals: list[Callable[[], None]] = [catalogue.add_together(additions)]
     for registry, source in sources:
         registry.attend(source)
         removals.append(partial(registry.leave, source))
-    return Inclusion(removals, partial(offers.tell_of, hooks))
+    return Inclusion(removals, partial(catalogue.publish_changes, hooks))
 
 
 def _sources(
-    offers: Offers, hooks: Mapping[str, Hook], prefix: Prefix, called: str, *, thread: bool
+    catalogue: Catalogue, hooks: Mapping[str, Hook], prefix: Prefix, called: str, *, thread: bool
 ) -> list[tuple[Registry[Any], Source[Any]]]:
     making = Making(
-        partial(offers.ready, thread=thread),
+        partial(catalogue.callee_factory, thread=thread),
         prefix,
         gate=gate_of,
-        limit=offers.limits.result_bytes,
-        mask=offers.mask,
+        limit=catalogue.limits.result_bytes,
+        mask=catalogue.mask,
     )
     makers: dict[str, tuple[Registry[Any], Callable[[Hook, Hook], Source[Any]]]] = {
-        "tools": (offers.tools.registry, making.tools),
-        "prompts": (offers.prompts.registry, making.prompts),
-        "resources": (offers.resources.direct, making.resources),
-        "templates": (offers.resources.templates, making.templates),
+        "tools": (catalogue.tools.registry, making.tools),
+        "prompts": (catalogue.prompts.registry, making.prompts),
+        "resources": (catalogue.resources.direct, making.resources),
+        "templates": (catalogue.resources.templates, making.templates),
     }
     found: list[tuple[Registry[Any], Source[Any]]] = []
     for name, (registry, make) in makers.items():
@@ -107,7 +107,7 @@ def _sources(
 
 
 def _check_handlers(hooks: Mapping[str, Hook], additions: list[Addition], called: str) -> None:
-    """A handler that nobody can reach is a mistake."""
+    """Raise TypeError for a handler without any entry or list that could lead to it."""
     kinds: set[type] = {type(addition.item) for addition in additions}
     for name, lists, kind in (
         ("call_tool", ("tools",), Tool),

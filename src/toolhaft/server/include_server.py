@@ -1,8 +1,8 @@
-"""A server as a part of another: what it offers is offered there, now and whenever it changes.
+"""A server that is included in another: the outer catalogue mirrors the inner one.
 
-What is registered in the one is registered in the other, under a joined name, as the very same
-thing. So a call costs what it costs directly, unless the included server has something of its own
-around its calls: then the call goes through that.
+Each entry of the included server is registered in the outer server under a prefixed name and shares
+the function and signature of the original. So a call costs the same as a direct one, unless the
+included server has middleware or a lifespan, which the call then goes through.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from ..protocol.calls import Counter, Exchange, Result
 from ..protocol.ports import LifespanState, Place
 from ..protocol.subscriptions import Change, ListChange, ResourceChange
 from ..types.resources import ReadResourceResult
-from .catalogue import Offers
+from .catalogue import Catalogue
 from .dispatch import Dispatch
 from .handles import Inclusion
 from .lifespans import Lifespans
@@ -31,8 +31,8 @@ from .lifespans import Lifespans
 T = TypeVar("T", bound=Tool | Prompt | Resource)
 
 
-class Within:
-    """A call as an included server sees it: by the name or the URI that it knows itself."""
+class InnerExchange:
+    """The exchange for an included server: the name or URI in its parameters has no prefix."""
 
     def __init__(self, exchange: Exchange, params: Any) -> None:
         self.exchange = exchange
@@ -40,7 +40,7 @@ class Within:
 
     @property
     def place(self) -> Place | None:
-        """Where its functions have to run, which whoever waits for them has to know."""
+        """The place where its functions run; set on the original, which waits for them there."""
         return self.exchange.place
 
     @place.setter
@@ -51,20 +51,20 @@ class Within:
         return getattr(self.exchange, name)
 
 
-def within(exchange: Exchange, **known: str) -> Exchange:
-    """The same call with other words in its parameters."""
-    params = msgspec.structs.replace(exchange.params, **known)
-    return cast(Exchange, Within(exchange, params))
+def inner_exchange(exchange: Exchange, **changes: str) -> Exchange:
+    """Return the same call with other values in its parameters."""
+    params = msgspec.structs.replace(exchange.params, **changes)
+    return cast(Exchange, InnerExchange(exchange, params))
 
 
-class Part(msgspec.Struct, Generic[T], frozen=True):
-    """One kind of what an included server offers.
+class MirroredRegistry(msgspec.Struct, Generic[T], frozen=True):
+    """A registry of the included server, and the registry of the outer server that mirrors it.
 
     Args:
-        here, there: where it is kept by the one that includes, and by the one that is included.
-        joined: the name here of what has a name there.
-        own: the name there of what has a name here, if it is from there.
-        under: the thing as it is here, under this name.
+        here, there: the registry of the outer server, and that of the included server.
+        joined: maps a name there to the name here.
+        own: maps a name here to the name there; None if it has another prefix.
+        under: makes the entry for `here` from the name here and the entry there.
     """
 
     here: Registry[T]
@@ -75,46 +75,48 @@ class Part(msgspec.Struct, Generic[T], frozen=True):
 
 
 class MountedSource(Generic[T]):
-    """The sources of an included registry, under joined names."""
+    """The evaluated sources of an included registry, under prefixed names."""
 
-    def __init__(self, part: Part[T]) -> None:
+    def __init__(self, part: MirroredRegistry[T]) -> None:
         self._part = part
 
     @property
     def active(self) -> bool:
-        """Has the included server any sources?"""
+        """Whether the included registry has active sources."""
         return self._part.there.is_evaluated
 
     @property
     def private(self) -> bool:
-        """Does one of them look at who asks?"""
+        """Whether a list depends on the caller, so that its pages must not be shared."""
         return any(source.active and source.private for source in self._part.there.sources)
 
     async def list(self, exchange: Exchange) -> dict[str, T]:
-        """What they have now."""
+        """Evaluate the sources; entries by name."""
         joined, under = self._part.joined, self._part.under
         found = await self._part.there.gathered(exchange)
         return {joined(name): under(joined(name), item) for name, item in found.items()}
 
     async def find(self, exchange: Exchange, name: str) -> T | None:
-        """The thing of this name, if one of them has it now."""
+        """Evaluate the sources for one name; None if there is no such entry."""
         own = self._part.own(name)
         found = None if own is None else await self._part.there.find(exchange, own)
         return None if found is None else self._part.under(name, found)
 
 
 class Mount:
-    """One server in another.
+    """An included server in an outer one.
 
     Args:
-        lifespans: of the server that includes.
-        counter: of the server that is included.
+        mine, theirs: catalogues of the outer server and of the included one.
+        dispatch: of the included server.
+        lifespans: of the outer server.
+        counter: of the included server.
     """
 
     def __init__(
         self,
-        mine: Offers,
-        theirs: Offers,
+        mine: Catalogue,
+        theirs: Catalogue,
         dispatch: Dispatch,
         prefix: Prefix,
         lifespans: Lifespans,
@@ -128,24 +130,26 @@ class Mount:
         self._counter = counter
 
     def include(self, lifespan: LifespanState) -> Inclusion:
-        """Offer all of it, or nothing.
+        """Mirror all entries of the included server, or none.
 
         Args:
-            lifespan: of the server that is included.
+            lifespan: of the included server.
 
         Raises:
             ValueError: a name is taken.
         """
         mine, theirs, prefix = self._mine, self._theirs, self._prefix
         names, uris = (prefix.name, prefix.own_name), (prefix.uri, prefix.own_uri)
-        parts: list[Part[Any]] = [
-            Part(mine.tools.registry, theirs.tools.registry, *names, self._tool),
-            Part(mine.prompts.registry, theirs.prompts.registry, *names, self._prompt),
-            Part(mine.resources.direct, theirs.resources.direct, *uris, self._resource),
-            Part(mine.resources.templates, theirs.resources.templates, *uris, self._resource),
+        parts: list[MirroredRegistry[Any]] = [
+            MirroredRegistry(mine.tools.registry, theirs.tools.registry, *names, self._tool),
+            MirroredRegistry(mine.prompts.registry, theirs.prompts.registry, *names, self._prompt),
+            MirroredRegistry(mine.resources.direct, theirs.resources.direct, *uris, self._resource),
+            MirroredRegistry(
+                mine.resources.templates, theirs.resources.templates, *uris, self._resource
+            ),
         ]
         removals: list[Callable[[], None]] = []
-        # Always in this order: whoever is included, then whoever includes it.
+        # Lock order: included server, then outer server.
         with theirs.lock, mine.lock:
             for part in parts:
                 for each in part.there.names():
@@ -154,24 +158,24 @@ class Mount:
                     part.here.vet(part.joined(each))
             for part in parts:
                 end = follow(part.here, part.there, part.joined, part.under)
-                removals.append(partial(self._locked, end))
+                removals.append(partial(self._end_mirror, end))
                 source = MountedSource(part)
                 part.here.attend(source)
                 removals.append(partial(part.here.leave, source))
-        removals.append(theirs.changes.join(self._heard))
+        removals.append(theirs.changes.join(self._forward_change))
         mine.included.append(theirs)
         removals.append(partial(mine.included.remove, theirs))
         self._lifespans.add(lifespan)
         removals.append(partial(self._lifespans.discard, lifespan))
-        mine.tell_all()
-        return Inclusion(removals, mine.tell_all)
+        mine.publish_all()
+        return Inclusion(removals, mine.publish_all)
 
-    def _locked(self, end: Callable[[], None]) -> None:
+    def _end_mirror(self, end: Callable[[], None]) -> None:
         with self._theirs.lock, self._mine.lock:
             end()
-        self._mine.tell_all()
+        self._mine.publish_all()
 
-    def _heard(self, change: Change) -> None:
+    def _forward_change(self, change: Change) -> None:
         if isinstance(change, ListChange):
             self._mine.forget_pages()
             self._mine.changes.publish(change)
@@ -180,35 +184,37 @@ class Mount:
 
     def _tool(self, joined: str, tool: Tool) -> Tool:
         plain = tool.under(joined, tool.route)
-        known = partial(within, name=tool.name)
-        return self._counted(tool.under(joined, self._route(plain, self._theirs.tools.call, known)))
+        to_inner = partial(inner_exchange, name=tool.name)
+        return self._counted(
+            tool.under(joined, self._route(plain, self._theirs.tools.call, to_inner))
+        )
 
     def _prompt(self, joined: str, prompt: Prompt) -> Prompt:
         plain = prompt.under(joined, prompt.route)
-        known = partial(within, name=prompt.name)
+        to_inner = partial(inner_exchange, name=prompt.name)
         return self._counted(
-            prompt.under(joined, self._route(plain, self._theirs.prompts.get, known))
+            prompt.under(joined, self._route(plain, self._theirs.prompts.get, to_inner))
         )
 
     def _resource(self, joined: str, resource: Resource) -> Resource:
-        # The name by which it is registered has its scheme in lower case; its author's has not.
+        # `joined` has a lowercase scheme; clients get the URI as the author wrote it.
         joined = self._prefix.uri(resource.uri)
         inner = resource.route
 
-        def known(exchange: Exchange) -> Exchange:
-            return within(exchange, uri=exchange.params.uri[self._prefix.length :])
+        def to_inner(exchange: Exchange) -> Exchange:
+            return inner_exchange(exchange, uri=exchange.params.uri[self._prefix.length :])
 
         def onward(exchange: Exchange) -> Any:
-            return _answered(exchange, known(exchange), cast(Route, inner))
+            return _answer_through(exchange, to_inner(exchange), cast(Route, inner))
 
-        # A way further in begins at a URI of the included server.
+        # The route of a nested inclusion expects a URI of the included server.
         is_respelled = inner is not None and self._prefix.length
         plain = resource.under(joined, onward if is_respelled else inner)
-        route = self._route(plain, self._theirs.resources.read, known)
+        route = self._route(plain, self._theirs.resources.read, to_inner)
         return self._counted(resource.under(joined, route))
 
     def _counted(self, item: T) -> T:
-        """What is called here is counted there, too."""
+        """Count calls in the metrics of the included server, too."""
         item.subject.counter = self._counter
         return item
 
@@ -216,58 +222,60 @@ class Mount:
         self,
         plain: Tool | Prompt | Resource,
         handle: Callable[..., Any],
-        known: Callable[[Exchange], Exchange],
+        to_inner: Callable[[Exchange], Exchange],
     ) -> Route | None:
-        """The way of a call through what the included server has around its calls."""
+        """Return the route of a call through the middleware or lifespan of the included server."""
         dispatch = self._dispatch
         if dispatch.has_middleware:
 
-            def through(exchange: Exchange) -> Any:
-                return self._through(exchange, known(exchange))
+            def through_middleware(exchange: Exchange) -> Any:
+                return self._through_middleware(exchange, to_inner(exchange))
 
-            return through
+            return through_middleware
         if not dispatch.has_lifespan:
             return plain.route
 
-        def begin(exchange: Exchange) -> Any:
+        def call(exchange: Exchange) -> Any:
             subject = exchange.subject
             outcome = handle(exchange, plain)
-            # It is counted by the name that it was called by, and from there in all it is from.
+            # Metrics count the outer name; its counter passes the count to the included servers.
             exchange.subject = subject
             return outcome
 
-        def later(exchange: Exchange) -> Any:
-            if self._lifespans.is_late:
-                return self._late(exchange, begin)
-            return dispatch.enter(exchange, begin)
+        def call_in_lifespan(exchange: Exchange) -> Any:
+            if self._lifespans.has_late:
+                return self._join_late_and_call(exchange, call)
+            return dispatch.call_in_lifespan(exchange, call)
 
-        return later
+        return call_in_lifespan
 
-    async def _through(self, exchange: Exchange, known: Exchange) -> Result:
-        if self._lifespans.is_late:
-            self._lifespans.catch_up()
-        return await _answered(exchange, known, self._dispatch.outcome)
+    async def _through_middleware(self, exchange: Exchange, inner: Exchange) -> Result:
+        if self._lifespans.has_late:
+            self._lifespans.join_late()
+        return await _answer_through(exchange, inner, self._dispatch.outcome)
 
-    async def _late(self, exchange: Exchange, begin: Route) -> Result:
-        self._lifespans.catch_up()
-        return await exchange.settle(self._dispatch.enter(exchange, begin))
+    async def _join_late_and_call(self, exchange: Exchange, call: Route) -> Result:
+        self._lifespans.join_late()
+        return await exchange.settle(self._dispatch.call_in_lifespan(exchange, call))
 
 
-async def _answered(exchange: Exchange, known: Exchange, handle: Callable[..., Any]) -> Result:
-    """The answer to a call as an included server knows it, in the words of whoever asks."""
+async def _answer_through(
+    exchange: Exchange, inner: Exchange, handle: Callable[..., Any]
+) -> Result:
+    """Answer a call through an included server, with the URI of the client in the result."""
     try:
-        result = await exchange.settle(handle(known))
+        result = await exchange.settle(handle(inner))
     except NotFound as error:
         if exchange.method != "resources/read":
             raise
         raise NotFound(error.message, uri=exchange.params.uri) from error
     if isinstance(result, ReadResourceResult):
-        return _respelled(result, known.params.uri, exchange.params.uri)
+        return _with_client_uri(result, inner.params.uri, exchange.params.uri)
     return result
 
 
-def _respelled(result: ReadResourceResult, theirs: str, mine: str) -> ReadResourceResult:
-    """The answer keeps the client's spelling of the URI."""
+def _with_client_uri(result: ReadResourceResult, theirs: str, mine: str) -> ReadResourceResult:
+    """Put the URI that the client sent in place of the one of the included server."""
     contents = [
         msgspec.structs.replace(each, uri=mine) if each.uri == theirs else each
         for each in result.contents

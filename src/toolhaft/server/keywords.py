@@ -1,4 +1,4 @@
-"""Keywords that several functions take. `Server` and `Listener` say what they mean."""
+"""Keywords of several functions, and their validation; documented in `Server` and `Listener`."""
 
 import os
 import sys
@@ -26,12 +26,12 @@ from ..protocol.ports import Guard, Traffic
 from ..types.content import Annotations
 from ..types.wire import Icon, Json, Meta
 
-# What can be registered.
+# Kinds of entries.
 Kind: TypeAlias = Literal["tool", "resource", "prompt"]
 
 
 class _Options(TypedDict, total=False):
-    """What all decorators take."""
+    """The keywords of all decorators."""
 
     name: str | None
     title: str | None
@@ -93,8 +93,8 @@ class ASGI(Protocol):
     ) -> None: ...
 
     def lifespan(self, host: object = None) -> AbstractAsyncContextManager[None]:
-        """For a host that passes on no lifespan events to what it mounts, as Starlette does not:
-        `Starlette(routes=…, lifespan=app.lifespan)`."""
+        """Lifespan for a host that sends no lifespan events to mounted applications, such as
+        Starlette: `Starlette(routes=…, lifespan=app.lifespan)`."""
         ...
 
 
@@ -109,7 +109,7 @@ class HttpOptions(TypedDict, total=False):
 
 
 class ServerInfo(TypedDict, total=False):
-    """What servers of a listener say of themselves, if they were not told; as in `Server`."""
+    """Defaults of a listener for fields of `Server` that its servers leave unset."""
 
     version: str
     title: str
@@ -127,30 +127,30 @@ class ListenerOptions(HttpOptions, total=False):
     info: ServerInfo | None
 
 
-class Settled:
-    """What takes its settings when it is made. To set one later would change nothing, and is an
-    error: a guard that is only set protects nothing."""
+class FixedSettings:
+    """Base class with settings that are fixed by `__init__`. Assigning one later is an error, since
+    it would have no effect: a guard that is assigned protects nothing."""
 
     _settings: frozenset[str] = frozenset()
-    _is_settled = False
+    _is_initialized = False
 
-    # `Never`, or type checkers would take this for leave to set whatever there is.
+    # `Never`, so that type checkers still report assignments to unknown attributes.
     def __setattr__(self, name: str, value: Never, /) -> None:
-        if self._is_settled and name in self._settings:
+        if self._is_initialized and name in self._settings:
             kind = type(self).__name__
             raise AttributeError(f"{name} of a {kind} is settled when it is made, as {kind}(…)")
         super().__setattr__(name, value)
 
 
-# Not at all; to the log; to a file; or to somebody who knows what to do with it.
+# False: off; True: to the log; a path: to a file; or an implementation of `Traffic`.
 TrafficSetting: TypeAlias = "bool | str | os.PathLike[str] | Traffic"
 
 
 def traffic_of(setting: TrafficSetting) -> Traffic | None:
-    """What `log_traffic` means.
+    """Return the traffic log for the option `log_traffic`.
 
     Raises:
-        TypeError: it means nothing.
+        TypeError: the value is none of the possible ones.
     """
     if setting is False:
         return None
@@ -165,8 +165,8 @@ def traffic_of(setting: TrafficSetting) -> Traffic | None:
     return TrafficLog() if setting is True else TrafficLog(setting)
 
 
-class Terms(Struct, frozen=True, kw_only=True):
-    """On what terms a service is offered over HTTP."""
+class HttpTerms(Struct, frozen=True, kw_only=True):
+    """The options of a service over HTTP, validated."""
 
     sessions: SessionMode = "auto"
     allow_hosts: Sequence[str] = ()
@@ -201,24 +201,24 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 
 def check_flags(what: str, **flags: object) -> None:
-    """Are these True or False? Of other values, `"no"` would count as true.
+    """Check that these are `bool`: `"no"` would count as true.
 
     Raises:
-        TypeError: one is not; the message names it.
+        TypeError: a value is not; the message names it.
     """
     for name, value in flags.items():
         if not isinstance(value, bool):
             raise TypeError(f"{what}: {name} must be True or False, not {value!r}")
 
 
-def terms_of(what: str, options: HttpOptions, otherwise: Terms) -> Terms:
-    """What an author says of a service, and otherwise these terms.
+def http_terms_of(what: str, options: HttpOptions, otherwise: HttpTerms) -> HttpTerms:
+    """Return `otherwise` with the given options in place of its own.
 
     Args:
-        what: to whom it is said, as in `mount()`.
+        what: the function that takes the options, such as `mount()`, for the message.
 
     Raises:
-        TypeError, ValueError: it is none; the message names the keyword.
+        TypeError, ValueError: an option is wrong; the message names the keyword.
     """
     known = HttpOptions.__annotations__
     for name in options:
@@ -228,10 +228,10 @@ def terms_of(what: str, options: HttpOptions, otherwise: Terms) -> Terms:
 
 
 def check_info(info: Any) -> None:
-    """Can servers say this of themselves?
+    """Check the `info` of a listener.
 
     Raises:
-        TypeError: they cannot; the message says what is wrong.
+        TypeError: a field is unknown or wrong; the message says which.
     """
     if not isinstance(info, Mapping):
         raise TypeError(f'info takes a dict, as in info={{"version": "1.0.0"}}, not {info!r}')
@@ -244,14 +244,14 @@ def check_info(info: Any) -> None:
 
 
 def check_keywords(what: str, unknown: Mapping[str, object], function: Any) -> None:
-    """Are all keywords known?
+    """Refuse unknown keywords.
 
     Args:
-        unknown: those that are left over.
-        function: the one that takes the others.
+        unknown: keywords that `function` does not take.
+        function: its keyword-only parameters are suggested instead.
 
     Raises:
-        TypeError: there is one left; the message says which one was meant.
+        TypeError: `unknown` is not empty; the message suggests a keyword.
     """
     for name in unknown:
         raise TypeError(_unknown(what, name, function.__kwdefaults__))
@@ -264,12 +264,12 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def check_no_loop() -> None:
-    """May a loop be begun here?
+    """Check that no event loop runs in this thread.
 
     Raises:
-        RuntimeError: one runs already; the message says what to do.
+        RuntimeError: a loop runs; the message says what to do.
     """
-    asyncio = sys.modules.get("asyncio")  # which nobody needs to have loaded so far
+    asyncio = sys.modules.get("asyncio")  # do not import it here: it is slow
     if asyncio is None:
         return
     try:
@@ -290,10 +290,10 @@ def check_listening(
     workers: int,
     options: Mapping[str, object],
 ) -> None:
-    """Is this how a server is run?
+    """Check the arguments of `Server.run`.
 
     Raises:
-        TypeError: it is not; the message says how.
+        TypeError: options do not fit the transport; the message says how to call it.
         ValueError: there is no such framing.
     """
     if framing not in ("auto", "lines", "content-length"):

@@ -1,4 +1,4 @@
-"""When calls may begin: the lifespan of a server, and those of the servers it includes."""
+"""The lifespan of a server, together with those of its included servers."""
 
 import inspect
 from collections.abc import Callable
@@ -19,10 +19,10 @@ _WRONG: tuple[tuple[Callable[[object], bool], str], ...] = (
 
 
 def check_lifespan(function: object) -> None:
-    """Can this give an async context manager, of the server?
+    """Check that a function takes the server and can return an async context manager.
 
     Raises:
-        TypeError: it cannot, as far as that can be told without calling it.
+        TypeError: it cannot, as far as its signature shows.
     """
     for is_wrong, words in _WRONG:
         if is_wrong(function):
@@ -30,7 +30,7 @@ def check_lifespan(function: object) -> None:
     try:
         signature = inspect.signature(function)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return  # a builtin that does not say
+        return  # a builtin without a signature
     try:
         signature.bind("server")
     except TypeError as error:
@@ -38,32 +38,33 @@ def check_lifespan(function: object) -> None:
 
 
 class Lifespans:
-    """The lifespan of a server and those of the servers it includes. Whoever serves joins all of
-    them; one that comes later is joined when it is needed."""
+    """The lifespans of a server and of its included servers. Each transport that serves joins all
+    of them; a lifespan that is added while serving is joined by the first call that needs it."""
 
     def __init__(self, own: LifespanState | None) -> None:
         self._members: list[LifespanState] = [] if own is None else [own]
-        # Those that came while somebody was served, and those that went.
+        # Members that were added, and members that were removed, while serving.
         self._late: list[LifespanState] = []
         self._gone: list[LifespanState] = []
+        # Transports that serve now.
         self._users = 0
 
     @property
     def entered(self) -> bool:
-        """May all calls begin?"""
+        """Whether all members are entered, so that calls can start."""
         return all(member.entered for member in self._members)
 
     @property
-    def is_late(self) -> bool:
-        """Is somebody served who came before a member did?"""
+    def has_late(self) -> bool:
+        """Whether a member was added while serving and is not joined yet."""
         return bool(self._late)
 
     def add(self, member: LifespanState) -> None:
-        """Include another one."""
+        """Add the lifespan of an included server."""
         (self._late if self._users else self._members).append(member)
 
     def discard(self, member: LifespanState) -> None:
-        """Include it no more; who has joined it leaves it in the end."""
+        """Remove a lifespan. Transports that have joined it leave it when they end."""
         if member in self._late:
             self._late.remove(member)
         elif self._users:
@@ -72,14 +73,14 @@ class Lifespans:
             self._members.remove(member)
 
     def join(self) -> None:
-        """Somebody serves. Does not wait."""
-        self.catch_up()
+        """Join all members, for a transport that starts to serve. Does not wait."""
+        self.join_late()
         self._users += 1
         for member in self._members:
             member.join()
 
-    def catch_up(self) -> None:
-        """Join those who came late, once for each who is served. On the loop."""
+    def join_late(self) -> None:
+        """Join the late members, once for each transport that serves. On the event loop."""
         while self._late:
             member = self._late.pop(0)
             for _ in range(self._users):
@@ -87,7 +88,7 @@ class Lifespans:
             self._members.append(member)
 
     async def leave(self) -> None:
-        """Somebody has stopped serving, and leaves the latest first."""
+        """Leave all members, the last one first, for a transport that has ended."""
         self._users -= 1
         members = list(self._members)
         if not self._users:
@@ -96,12 +97,12 @@ class Lifespans:
             self._gone.clear()
             self._members += self._late
             self._late.clear()
-        # A cancellation that interrupts one of them does not keep the others from being left.
+        # The stack leaves the remaining members even if a cancellation interrupts one `leave`.
         async with AsyncExitStack() as stack:
             for member in members:
                 stack.push_async_callback(member.leave)
 
     async def wait(self) -> None:
-        """Wait until all calls may begin."""
+        """Wait until all members are entered."""
         for member in list(self._members):
             await member.wait()

@@ -1,9 +1,9 @@
-"""Ways to serve that are held back while a target is loaded.
+"""Suppression of `run()` while a command loads a file.
 
-A file may end with `server.run()` and nothing around it. A command that loads it wants the server,
-and serves it in a way of its own, or not at all; so `run()` then returns at once. What it was given
-is kept, since a guard that is not used must not go unnoticed. A thread that the file starts is not
-held back: what serves there holds up nothing.
+A file may end with an unguarded `server.run()`. A command that loads the file needs only the
+server, which it serves by another transport or not at all; so `run()` then returns at once. The
+names of its options are recorded, since a `guard` must not be dropped unnoticed. In a thread that
+the file starts, `run()` does serve: it does not block the command.
 """
 
 from collections.abc import Generator, Mapping
@@ -11,33 +11,33 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-Way: TypeAlias = Literal["stdio", "http"]
+Transport: TypeAlias = Literal["stdio", "http"]
 
 
-class _Held(NamedTuple):
-    ways: tuple[Way, ...]
-    given: set[str]
+class _HeldBack(NamedTuple):
+    transports: tuple[Transport, ...]
+    options: set[str]
 
 
-_held: Final[ContextVar[_Held | None]] = ContextVar("held", default=None)
+_held: Final[ContextVar[_HeldBack | None]] = ContextVar("held", default=None)
 
 
 @contextmanager
-def held_back(*ways: Way) -> Generator[set[str]]:
-    """For the code of this block, and what it calls. Gives the names of the options that were
-    given to what was held back."""
-    held = _Held(ways, set())
+def held_back(*transports: Transport) -> Generator[set[str]]:
+    """Make `run()` return at once in this block, for these transports. Yields a set that receives
+    the names of the options of suppressed calls."""
+    held = _HeldBack(transports, set())
     before = _held.set(held)
     try:
-        yield held.given
+        yield held.options
     finally:
         _held.reset(before)
 
 
-def is_held_back(way: Way, options: Mapping[str, object]) -> bool:
-    """Is the server about to be served in another way, without these options?"""
+def is_held_back(transport: Transport, options: Mapping[str, object]) -> bool:
+    """Whether `run()` is suppressed for a transport. Records the names of its options if so."""
     held = _held.get()
-    if held is None or way not in held.ways:
+    if held is None or transport not in held.transports:
         return False
-    held.given.update(name for name, value in options.items() if value)
+    held.options.update(name for name, value in options.items() if value)
     return True

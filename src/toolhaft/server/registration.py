@@ -1,4 +1,4 @@
-"""The half of `Server` on which an author registers: tools, resources and prompts."""
+"""Registration methods of `Server`: tools, resources and prompts."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Never, TypeVar, Unpack, overload
@@ -9,25 +9,25 @@ from ..features.resources import Cache
 from ..features.tools import ErrorSetting
 from ..types.content import Annotations
 from ..types.wire import Icon, Json, Meta
-from .catalogue import Offers
+from .catalogue import Catalogue
 from .handles import Handles, PromptHandle, ResourceHandle, ToolHandle
 from .keywords import PromptOptions, ResourceOptions, ToolOptions, check_keywords
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Registering:
-    """What can be registered, by decorators or by calls, and the handles of what is."""
+class Registration:
+    """Base class of `Server`: decorators and methods that register entries, and their handles."""
 
-    def __init__(self, offers: Offers) -> None:
-        self._offers = offers
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
 
     @overload
     def tool(self, function: F, /) -> F: ...
     @overload
     def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
     def tool(self, function: Any = None, /, **options: Any) -> Any:
-        """Let models call a function. Bare, or with keywords as in `add_tool`."""
+        """Register a function as a tool. Bare, or with keywords as in `add_tool`."""
         check_options("@server.tool", function, options, ToolOptions)
 
         def register(function: F) -> F:
@@ -70,36 +70,36 @@ class Registering:
 
         Args:
             description: what the model reads; by default the docstring, without its sections.
-            read_only: hint for clients: it changes nothing. Unset is not false, here and below.
+            read_only: hint for clients: it changes nothing. None sends no hint, here and below.
             destructive: hint: it may overwrite or delete.
-            idempotent: hint: to call it again changes nothing more.
-            open_world: hint: it deals with the world outside.
-            category: for clients that sort their tools; sent in `_meta`.
-            tags: the same.
-            args: the arguments, told one by one instead of by annotations.
-            input_schema: a JSON Schema to publish and to check by, instead of the one made of the
-                annotations. With it, the function may take `**arguments`.
+            idempotent: hint: repeated calls have no further effect.
+            open_world: hint: it interacts with external systems.
+            category: for clients that group tools; sent in `_meta`.
+            tags: for clients that group tools; sent in `_meta`.
+            args: descriptions of the arguments, instead of annotations.
+            input_schema: a JSON Schema to publish and to validate with, instead of the one derived
+                from annotations. With it, the function may take `**arguments`.
             output_schema: the same for the result.
             strict: refuse "7" for an integer, and JSON in a string.
             errors: as in `Server`, for this tool alone: "mask" or "show".
             needs_session: refuse calls of clients that have no session, before the function runs.
-            timeout: seconds after which the call fails.
-            limit: how many calls of this tool may run at once; more of them wait in line.
-            cache: for how many seconds a client may keep the description of this tool.
-            thread: a plain function runs on a thread; False runs it on the loop, which is quicker
-                and right for functions that only compute.
-            run_on: the event loop, or a function that takes functions, where it has to run.
-            replace: take the place of a tool of the same name.
+            timeout: seconds after which a call fails.
+            limit: number of concurrent calls of this tool; further calls wait in a queue.
+            cache: seconds for which a client may cache the description of this tool.
+            thread: run a plain function in the thread pool; False runs it on the event loop, which
+                is faster, and right for functions that only compute.
+            run_on: the event loop on which it runs, or a function that runs functions elsewhere.
+            replace: replace a tool of the same name.
             shared: several parts of a program may register this function, all of them with
-                `shared`. The options of the first count, and it stays until the handles of all of
-                them were removed.
+                `shared`. The options of the first registration count, and the tool stays until all
+                of its handles are removed.
 
         Raises:
             TypeError: the function cannot be a tool; the message says what to change.
             ValueError: there is a tool of this name already, or a schema is not one.
         """
-        check_keywords("add_tool()", unknown, Registering.add_tool)
-        return self._offers.add_tool(
+        check_keywords("add_tool()", unknown, Registration.add_tool)
+        return self._catalogue.add_tool(
             function,
             name=name,
             title=title,
@@ -128,12 +128,12 @@ class Registering:
         )
 
     def remove_tool(self, name: str) -> None:
-        """Take a tool away. Raises KeyError if there is none of this name."""
+        """Remove a tool. Raises KeyError if there is none of this name."""
         self.tools[name].remove()
 
     def resource(self, uri: str, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
-        """Let clients read what a function returns, under a URI or a template of URIs. Keywords
-        are as in `add_resource`."""
+        """Register a function as a resource, under a URI or a URI template. Keywords are as in
+        `add_resource`."""
         if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError('@server.resource needs a URI, as in @server.resource("notes://all")')
         check_options("@server.resource", None, options, ResourceOptions)
@@ -169,16 +169,16 @@ class Registering:
         """Register a resource; a `{` in the URI makes it a template.
 
         Args:
-            cache: for how many seconds a client may keep what it read; or a `Cache`.
-            raw: give the variables as they were sent, with their percent escapes.
+            cache: seconds for which a client may cache the contents; or a `Cache`.
+            raw: pass the variables as they were sent, with their percent escapes.
             timeout: as in `add_tool`, and so are the others.
 
         Raises:
             TypeError: the function's parameters are not the variables of the template.
             ValueError: the URI is no template, or is taken.
         """
-        check_keywords("add_resource()", unknown, Registering.add_resource)
-        return self._offers.add_resource(
+        check_keywords("add_resource()", unknown, Registration.add_resource)
+        return self._catalogue.add_resource(
             function,
             uri,
             name=name,
@@ -199,7 +199,7 @@ class Registering:
         )
 
     def remove_resource(self, uri: str) -> None:
-        """Take a resource or a template away. Raises KeyError if there is none of this URI."""
+        """Remove a resource or a template. Raises KeyError if there is none of this URI."""
         self.resources[uri].remove()
 
     @overload
@@ -207,7 +207,7 @@ class Registering:
     @overload
     def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
     def prompt(self, function: Any = None, /, **options: Any) -> Any:
-        """Let users pick messages that a function writes. Bare, or with keywords."""
+        """Register a function as a prompt. Bare, or with keywords as in `add_prompt`."""
         check_options("@server.prompt", function, options, PromptOptions)
 
         def register(function: F) -> F:
@@ -233,8 +233,8 @@ class Registering:
         **unknown: Never,
     ) -> PromptHandle:
         """Register a prompt. Keywords are as in `add_tool`, and it raises what that raises."""
-        check_keywords("add_prompt()", unknown, Registering.add_prompt)
-        return self._offers.add_prompt(
+        check_keywords("add_prompt()", unknown, Registration.add_prompt)
+        return self._catalogue.add_prompt(
             function,
             name=name,
             title=title,
@@ -249,20 +249,20 @@ class Registering:
         )
 
     def remove_prompt(self, name: str) -> None:
-        """Take a prompt away. Raises KeyError if there is none of this name."""
+        """Remove a prompt. Raises KeyError if there is none of this name."""
         self.prompts[name].remove()
 
     @property
     def tools(self) -> Handles[ToolHandle]:
-        """The handles of all tools that are registered, by name."""
-        return self._offers.tool_handles
+        """The handles of all registered tools, by name."""
+        return self._catalogue.tool_handles
 
     @property
     def resources(self) -> Handles[ResourceHandle]:
-        """The handles of all resources and templates that are registered, by URI."""
-        return self._offers.resource_handles
+        """The handles of all registered resources and templates, by URI."""
+        return self._catalogue.resource_handles
 
     @property
     def prompts(self) -> Handles[PromptHandle]:
-        """The handles of all prompts that are registered, by name."""
-        return self._offers.prompt_handles
+        """The handles of all registered prompts, by name."""
+        return self._catalogue.prompt_handles

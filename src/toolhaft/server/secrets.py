@@ -1,4 +1,4 @@
-"""What seals the state of a call over several rounds: the secrets of a server, and its clock."""
+"""The secrets of a server, which seal the request state of calls over several rounds."""
 
 import os
 import time
@@ -10,18 +10,23 @@ from ..protocol.stateless import Sealer, Stateless
 from ..types.wire import Implementation
 
 Secret = str | bytes
+# Environment variable with secrets, separated by spaces.
 VARIABLE = "TOOLHAFT_SECRET"
+# Minimum length of a secret, in bytes.
 _SHORTEST = 16
 
 
 def stateless(
     info: Implementation, secret: Secret | Sequence[Secret] | None, seconds: float
 ) -> Stateless:
-    """The era without a handshake, for a server with these secrets.
+    """Return the protocol rules of the stateless era, with a sealer for these secrets.
+
+    Args:
+        seconds: lifetime of a request state.
 
     Raises:
-        TypeError: a secret is neither text nor bytes. It is not shown.
-        ValueError: a secret is too short to be one; in the variable, space is between secrets.
+        TypeError: a secret is neither str nor bytes. The message does not contain it.
+        ValueError: a secret is too short.
     """
     name, ring = _given(secret)
     for each in ring:
@@ -50,7 +55,7 @@ def _seal(secrets: Sequence[bytes], audience: str, seconds: float) -> Sealer:
 
 
 def _given(secret: Secret | Sequence[Secret] | None) -> tuple[str, Sequence[Secret]]:
-    """The secrets, and where they come from."""
+    """Return the secrets and the name of their source, for messages."""
     if secret is not None:
         return "secret", secret if isinstance(secret, list | tuple) else [cast(Secret, secret)]
     found = os.environ.get(VARIABLE, "").split()

@@ -1,8 +1,8 @@
-"""`Server`: what an author writes tools, resources and prompts on.
+"""`Server`: the object on which an author registers tools, resources and prompts.
 
-asyncio takes as long to import as all the rest together. So what needs it is imported by the
-methods that serve, logging when there is something to log, and what can be included when something
-is.
+Importing asyncio takes as long as all the rest together. So modules that need it are imported by
+the methods that serve, `logging` with the first log record, and the modules for inclusion by
+`include`.
 """
 
 import os
@@ -32,58 +32,58 @@ from ..protocol.subscriptions import ResourceChange
 from ..serve.attachment import Attachment, AttachOptions, attach
 from ..types.lifecycle import ServerCapabilities
 from ..types.wire import Icon, Implementation
-from .catalogue import Offers
+from .catalogue import Catalogue
 from .dispatch import Dispatch
 from .handles import Inclusion
 from .keywords import (
     ASGI,
+    FixedSettings,
     HttpOptions,
+    HttpTerms,
     ListenerOptions,
     ServerInfo,
-    Settled,
-    Terms,
     TrafficSetting,
     check_flags,
     check_keywords,
     check_listening,
     check_no_loop,
-    terms_of,
+    http_terms_of,
     traffic_of,
 )
 from .lifespans import Lifespans, check_lifespan
 from .load_guard import is_held_back
-from .registration import Registering
+from .registration import Registration
 from .secrets import Secret, stateless
 
 M = TypeVar("M", bytes, str, dict[str, Any])
 LifespanFunction = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
 
-class Server(Registering, Settled):
+class Server(Registration, FixedSettings):
     """A set of tools, resources and prompts that any MCP client can use.
 
     Args:
-        name: what clients know it by.
-        version: by default that of the package that makes it, or `0.0.0`.
-        title: a name for people.
+        name: its name for clients.
+        version: by default that of the package that creates it, or `0.0.0`.
+        title: a display name.
         description: what it is for, in a sentence.
         instructions: how to use its tools together; clients give it to the model.
         website_url: where to read more.
         icons: pictures, for clients that show some.
-        providers: objects and servers whose offers are its own, too; see `include`.
+        providers: objects and servers to include; see `include`.
         middleware: functions around every request, the first one outermost. Each takes the
-            `Exchange` and the next one, and returns what comes of `await next(exchange)`.
-        lifespan: takes the server and gives an async context manager, which is entered before the
-            first call is run; what it yields is `ctx.lifespan`.
+            `Exchange` and the next function, and returns the result of `await next(exchange)`.
+        lifespan: takes the server and returns an async context manager, which is entered before
+            the first call; the value that it yields is `ctx.lifespan`.
         store: where sessions and streams over HTTP are kept; by default in memory.
-        bus: how several processes that serve the same tell each other what concerns them.
-        secret: seals what clients carry for calls that ask; the first of several seals, all open.
-            By default the variable TOOLHAFT_SECRET, or one made up at the start.
-        page_size: how many entries a page of a list has; by default there is one page.
-        limits: how much a client may ask for, and how long things may take.
-        errors: what clients are told of unexpected errors: `mask` tells the class and an id that
-            the log has, too; `show` tells the text as well.
-        log_traffic: write down every message: True to the log, or a path, or a `TrafficLog`.
+        bus: carries messages between processes that serve the same server.
+        secret: seals the request state that clients carry for calls with questions; the first of
+            several seals, all open. By default the variable TOOLHAFT_SECRET, or a random one.
+        page_size: entries per page of a list; by default a list is one page.
+        limits: bounds on sizes, numbers and durations.
+        errors: text of unexpected errors for clients: `mask` sends the class and an id that is also
+            in the log; `show` sends the message as well.
+        log_traffic: log every message: True to the log, or a path, or a `TrafficLog`.
 
     Raises:
         TypeError: a setting is of the wrong type.
@@ -137,68 +137,70 @@ class Server(Registering, Settled):
         self.info = Implementation(
             name=name,
             version=version if version is not None else version_of(_caller()),
-            title=_given(title),
-            description=_given(description),
-            website_url=_given(website_url),
+            title=_unset_if_none(title),
+            description=_unset_if_none(description),
+            website_url=_unset_if_none(website_url),
             icons=list(icons) if icons else UNSET,
         )
         self._has_version = version is not None
         self.stateless = stateless(self.info, secret, self.limits.answer_seconds)
         self._show_errors = errors == "show"
-        self._own = own = None if lifespan is None else _lifespan(partial(lifespan, self))
+        self._own_lifespan = own = None if lifespan is None else _lifespan(partial(lifespan, self))
         self.lifespan = Lifespans(own)
 
         self._store = store
-        # How other processes that serve the same are told what concerns them.
+        # Messages to other processes that serve the same server.
         self.bus = bus
         self.lane = Lane(self.limits.threads)
         self._session = Session()
-        # Where each message is written down; to be set before it serves.
+        # Log of all messages, or None; set before serving.
         self.traffic = traffic_of(log_traffic)
 
         super().__init__(
-            Offers(page_size=page_size, limits=self.limits, mask=self.mask, context=self._context)
+            Catalogue(
+                page_size=page_size, limits=self.limits, mask=self.mask, context=self._context
+            )
         )
-        self.changes = self._offers.changes
-        # How often what was called, how long it took, and how it ended.
-        self.metrics = Metrics(name, self._offers.named)
+        self.changes = self._catalogue.changes
+        # Counts, durations and outcomes of calls.
+        self.metrics = Metrics(name, self._catalogue.registered_name)
         self._instructions = Instructions(instructions)
-        handlers = self._table(Lifecycle(self.info, self._instructions, self.capabilities))
-        # The way from the protocol to the features.
+        handlers = self._handlers(Lifecycle(self.info, self._instructions, self.capabilities))
+        # From a call to its handler.
         self.dispatch = Dispatch(handlers, middleware, own)
         for provider in providers:
             self.include(provider)
-        self._is_settled = True
+        self._is_initialized = True
 
-    # What it says of itself, which may change while it is served. From any thread.
+    # Server info, which may be set while serving, from any thread.
 
     @property
     def title(self) -> str | None:
-        """A name for people. It may be set at any time, as may all that follows here; clients that
-        ask later get what is set then, and with None nothing."""
-        return _said(self.info.title)
+        """A display name. Like the following properties it may be set at any time; later
+        requests of clients get the new value. None removes it."""
+        return _none_if_unset(self.info.title)
 
     @title.setter
     def title(self, text: str | None) -> None:
-        self._tell("title", text)
+        self._set_info("title", text)
 
     @property
     def description(self) -> str | None:
         """What it is for, in a sentence."""
-        return _said(self.info.description)
+        return _none_if_unset(self.info.description)
 
     @description.setter
     def description(self, text: str | None) -> None:
-        self._tell("description", text)
+        self._set_info("description", text)
 
     @property
     def website_url(self) -> str | None:
         """Where to read more."""
-        return _said(self.info.website_url)
+        return _none_if_unset(self.info.website_url)
 
     @website_url.setter
     def website_url(self, url: str | None) -> None:
-        self._tell("website_url", url)
+        self._set_info("website_url", url)
 
     @property
     def icons(self) -> Sequence[Icon]:
@@ -207,33 +209,33 @@ class Server(Registering, Settled):
 
     @icons.setter
     def icons(self, icons: Sequence[Icon]) -> None:
-        # A text is left as it is, for the check to name it.
-        self._tell("icons", icons if isinstance(icons, str) else list(icons) or None)
+        # Not split into characters, so that the check names it.
+        self._set_info("icons", icons if isinstance(icons, str) else list(icons) or None)
 
     @property
     def instructions(self) -> str | None:
-        """How to use its tools together; clients give it to the model. The instructions of included
-        servers are added when a client asks."""
+        """How to use its tools together; clients give it to the model. Clients also get the
+        instructions of included servers."""
         return self._instructions.own
 
     @instructions.setter
     def instructions(self, text: str | None) -> None:
         self._instructions.own = text
 
-    def _tell(self, field: str, value: object) -> None:
+    def _set_info(self, field: str, value: object) -> None:
         check_described("Server", **{field: value})
-        setattr(self.info, field, _given(value))
+        setattr(self.info, field, _unset_if_none(value))
         self.stateless.sign()
 
     def adopt(self, info: ServerInfo) -> None:
-        """Say this of itself, as far as it was not told what to say."""
+        """Set the fields of `info` that are unset; for `Listener`."""
         for field, value in info.items():
-            is_said = self._has_version if field == "version" else getattr(self.info, field)
-            if not is_said:
-                self._tell(field, value)
+            is_set = self._has_version if field == "version" else getattr(self.info, field)
+            if not is_set:
+                self._set_info(field, value)
         self._has_version = self._has_version or "version" in info
 
-    # Parts
+    # Inclusion
 
     def include(
         self,
@@ -245,26 +247,25 @@ class Server(Registering, Settled):
         instructions: bool = True,
         **unknown: Never,
     ) -> Inclusion:
-        """Offer what an object offers: all of it, or nothing if something is wrong with it.
+        """Include the entries of an object or of another server: all of them, or none on an error.
 
-        An object takes part by methods that are marked with `@tool`, `@resource(…)` or `@prompt`,
-        and by lists that are evaluated with each request, `tools()`, `prompts()`, `resources()` and
-        `templates()`, with the handlers that answer for them: `call_tool(name, arguments, ctx)`,
-        `get_prompt(name, arguments, ctx)` and `read_resource(uri, ctx)`. A handler is asked first;
-        where it returns `NotImplemented`, the marked method of that name answers.
+        An object provides methods that are marked with `@tool`, `@resource(…)` or `@prompt`, and
+        lists that are evaluated with each request, `tools()`, `prompts()`, `resources()` and
+        `templates()`, with handlers for their entries: `call_tool(name, arguments, ctx)`,
+        `get_prompt(name, arguments, ctx)` and `read_resource(uri, ctx)`. A handler is called first;
+        if it returns `NotImplemented`, the marked method of that name is called.
 
-        With `discover`, the public methods of its class that have a docstring are tools as well,
-        without a mark: those that the class itself defines, and neither properties nor class
-        methods nor static methods.
+        With `discover`, public methods with a docstring that the class itself defines are tools as
+        well, without a mark; properties, class methods and static methods are not.
 
-        Another `Server` takes part with all it offers now and later, and with what it has around
-        its calls: its lifespan and its middleware.
+        Another `Server` provides all its entries, now and later, together with its lifespan and
+        its middleware.
 
         Args:
-            prefix: stands before all names: `git_log`, and `git+notes://all` for a URI.
-            thread: plain lists and handlers of an object run on a thread; False runs them on the
-                loop.
-            discover: offer methods of an object that are not marked.
+            prefix: prepended to all names: `git_log`, and `git+notes://all` for a URI.
+            thread: run plain lists and handlers of an object in the thread pool; False runs them
+                on the event loop.
+            discover: make tools of unmarked methods of an object.
             instructions: add the instructions of a `Server` to those of this one; False leaves
                 them out.
 
@@ -277,19 +278,21 @@ class Server(Registering, Settled):
         if not isinstance(provider, Server):
             from .include_object import include  # noqa: PLC0415
 
-            return include(self._offers, provider, Prefix(prefix), thread=thread, discover=discover)
+            return include(
+                self._catalogue, provider, Prefix(prefix), thread=thread, discover=discover
+            )
         if discover:
             raise TypeError(
                 f"discover is for objects: {provider.name!r} is a Server, and offers all"
             )
         from .include_server import Mount  # noqa: PLC0415
 
-        other = provider._offers
-        if other.reaches(self._offers):
+        other = provider._catalogue
+        if other.reaches(self._catalogue):
             raise ValueError(f"{provider.name!r} cannot be a part of itself")
         provider.metrics.join(self.metrics)
         mount = Mount(
-            self._offers,
+            self._catalogue,
             other,
             provider.dispatch,
             Prefix(prefix),
@@ -302,7 +305,7 @@ class Server(Registering, Settled):
         return inclusion
 
     def resource_updated(self, uri: str) -> None:
-        """Tell every client that follows this resource that it has changed. From any thread."""
+        """Notify every client that subscribes to this resource of a change. From any thread."""
         self.changes.publish(ResourceChange(uri))
 
     # Serving
@@ -316,16 +319,16 @@ class Server(Registering, Settled):
         workers: int = 1,
         **options: Unpack[ListenerOptions],
     ) -> None:
-        """Serve one client over stdin and stdout, until it ends its side; or, with `http`, any
-        number of clients over HTTP, until a signal comes. Returns at once while the file is only
-        loaded, by a `toolhaft` command that serves it otherwise or not at all.
+        """Serve one client over stdin and stdout, until the end of stdin; or, with `http`, any
+        number of clients over HTTP, until a signal. Returns at once while a `toolhaft` command
+        loads the file to serve it by another transport or not at all.
 
         Args:
             framing: one message per line, or Content-Length headers; by default whichever the
                 client starts with.
             http: where to listen, as `HOST:PORT`, `PORT` or `unix:PATH`.
-            path: where on that address.
-            workers: how many processes serve.
+            path: URL path of the endpoint.
+            workers: number of processes.
             options: as in `Listener`.
         """
         check_listening(framing, http, path, workers, options)
@@ -334,53 +337,53 @@ class Server(Registering, Settled):
         check_no_loop()
         if http is None:
             with WithoutGc():
-                from ..serve.early_start import begin  # noqa: PLC0415
+                from ..serve.early_start import start_early  # noqa: PLC0415
 
-            begun = begin(self, framing)
+            started = start_early(self, framing)
             with WithoutGc():
                 from ..serve.over_stdio import run_stdio  # noqa: PLC0415
 
-            run_stdio(self, begun)
+            run_stdio(self, started)
         else:
             from ..serve.listener import Listener  # noqa: PLC0415
 
             Listener(http, {path: self}, **options).run(workers=workers)  # pyright: ignore[reportArgumentType]
 
     def asgi(self, path: str = "/mcp", **options: Unpack[HttpOptions]) -> ASGI:
-        """An ASGI application that serves this server, to be run by any ASGI server or mounted in
-        any ASGI application, whether that one runs lifespans or not.
+        """Return an ASGI application, to be run by any ASGI server or mounted in any ASGI
+        application, whether that one runs lifespans or not.
 
         Args:
-            path: where, relative to where it is mounted. Mounted as the only thing at a path, it
-                serves right there, too.
+            path: URL path of the endpoint, relative to the mount path. The mount path itself is
+                served, too.
             options: as in `Listener`.
         """
         from ..serve.over_http import application  # noqa: PLC0415
 
-        return application(path, self, terms_of("asgi()", options, Terms()))
+        return application(path, self, http_terms_of("asgi()", options, HttpTerms()))
 
     def attach(self, name: str | None = None, **options: Unpack[AttachOptions]) -> Attachment:
-        """Serve this living process to any number of `toolhaft attach NAME`; returns at once.
+        """Serve from this running process to any number of `toolhaft attach NAME`; returns at once.
 
         Args:
             name: the server's by default; `{pid}` in it becomes the id of the process.
             options: `socket`, a path instead of a name; `init` and `stop`, called when a client
-                comes and when it has gone; `run_on`, as in `add_tool`, for all functions.
+                connects and after it disconnects; `run_on`, as in `add_tool`, for all functions.
         """
         return attach(self, name, options)
 
     async def serve(self, reader: Reader, writer: Writer) -> None:
-        """Serve one client over a pair of asyncio streams, until it ends its side."""
+        """Serve one client over a pair of asyncio streams, until the end of the input."""
         from ..serve.over_stdio import serve_streams  # noqa: PLC0415
 
         await serve_streams(self, reader, writer)
 
     async def handle(self, message: M, session: Session | None = None) -> M | None:
-        """Answer one JSON-RPC message, given as bytes, str or dict, in kind.
+        """Answer one JSON-RPC message, given as bytes, str or dict, in the same type.
 
-        None is the answer to what has none, such as a notification. Without a `session` all
-        messages are of one client, which this server object remembers; notifications that a call
-        sends on its way are dropped.
+        Returns None for a message without an answer, such as a notification. Without a `session`,
+        all messages belong to one session of this object. Notifications that a call sends before
+        its answer are dropped.
         """
         from ..serve.over_stdio import handle_message  # noqa: PLC0415
 
@@ -388,36 +391,36 @@ class Server(Registering, Settled):
 
     @property
     def store(self) -> Store:
-        """Where sessions and streams are kept."""
+        """The store of sessions and streams."""
         if self._store is None:
             from ..stores.memory import MemoryStore  # noqa: PLC0415
 
-            with self._offers.lock:
-                if self._store is None:  # nobody was quicker
+            with self._catalogue.lock:
+                if self._store is None:  # another thread may have set it
                     self._store = MemoryStore()
         return self._store
 
     @property
     def tools_with_session(self) -> list[str]:
         """The names of tools that need a session."""
-        return [tool.name for tool in self._offers.tools.registry if tool.needs_session]
+        return [tool.name for tool in self._catalogue.tools.registry if tool.needs_session]
 
     def capabilities(self) -> ServerCapabilities:
-        """What the server offers, which is what is registered now."""
-        return self._offers.capabilities()
+        """Return the capabilities for the entries that are registered now."""
+        return self._catalogue.capabilities()
 
     def mask(self, what: str, error: BaseException, /, *, show: bool | None = None) -> str:
-        """What a client is told of an unexpected error; the log has the rest under the same id.
+        """Log an unexpected error; return its text for the client, with the id of the log record.
 
         Args:
-            show: is the text told as well? By default as the server's setting says.
+            show: whether the text has the message of the error; by default the setting `errors`.
         """
         from logging import getLogger  # noqa: PLC0415
 
         mark = os.urandom(4).hex()
         log = getLogger(__name__)
         kind = getattr(error, "for_client", None)
-        if kind is not None:  # a mistake of which the traceback says nothing
+        if kind is not None:  # its traceback does not help
             tell(log.error, "%s failed (error %s): %s", what, mark, error)
         else:
             tell(log.error, "%s failed (error %s)", what, mark, exc_info=error)
@@ -427,12 +430,12 @@ class Server(Registering, Settled):
         return f"{what} failed: {kind} (error {mark})"
 
     def _context(self, exchange: Exchange) -> Current:
-        own = self._own
+        own = self._own_lifespan
         return _context_class()(exchange, self, None if own is None else own.value)
 
-    def _table(self, lifecycle: Lifecycle) -> dict[str, Handler]:
-        offers = self._offers
-        tools, resources, prompts = offers.tools, offers.resources, offers.prompts
+    def _handlers(self, lifecycle: Lifecycle) -> dict[str, Handler]:
+        catalogue = self._catalogue
+        tools, resources, prompts = catalogue.tools, catalogue.resources, catalogue.prompts
         return {
             "initialize": lifecycle.initialize,
             "ping": lifecycle.ping,
@@ -447,7 +450,7 @@ class Server(Registering, Settled):
             "resources/unsubscribe": self.changes.unsubscribe,
             "prompts/list": prompts.list,
             "prompts/get": prompts.get,
-            "completion/complete": offers.completions.complete,
+            "completion/complete": catalogue.completions.complete,
             "subscriptions/listen": self.changes.listen,
         }
 
@@ -461,20 +464,20 @@ def _lifespan(opener: "partial[AbstractAsyncContextManager[Any]]") -> OwnLifespa
 
 @cache
 def _context_class() -> Callable[[Exchange, object, object], Current]:
-    """Loaded with the first call that wants a context."""
+    """Import `Context` with the first call that uses one."""
     from ..features.context import Context  # noqa: PLC0415
 
     return Context
 
 
-def _said(text: str | UnsetType) -> str | None:
+def _none_if_unset(text: str | UnsetType) -> str | None:
     return None if text is UNSET else text
 
 
-def _given(value: object) -> Any:
+def _unset_if_none(value: object) -> Any:
     return UNSET if value is None else value
 
 
 def _caller() -> dict[str, Any]:
-    """The globals of the module that makes a `Server`."""
+    """Return the globals of the module that creates a `Server`."""
     return sys._getframe(2).f_globals  # pyright: ignore[reportPrivateUsage]

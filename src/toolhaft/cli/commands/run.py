@@ -88,9 +88,9 @@ def _loaded_for_http(options: argparse.Namespace) -> Server | Listener:
 
 
 def _over_stdio(server: Server, options: argparse.Namespace) -> int:
-    from ...serve.early_start import begin  # noqa: PLC0415
+    from ...serve.early_start import start_early  # noqa: PLC0415
 
-    begun = begin(server, options.framing)
+    begun = start_early(server, options.framing)
     from ...serve.over_stdio import run_stdio  # noqa: PLC0415
 
     run_stdio(server, begun, last=True)
