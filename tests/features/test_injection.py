@@ -7,16 +7,16 @@ from typing import Annotated, Any
 import pytest
 
 from toolhaft import Ask, Complete, Context, Depends, Header, Server
-from toolhaft.features.functions.injection import Plan, plan_of
+from toolhaft.features.functions.injection import DependencyPlan, plan_of
 from toolhaft.features.functions.signature import Signature
 
 
-def plan(function: Callable[..., Any]) -> Plan:
+def plan(function: Callable[..., Any]) -> DependencyPlan:
     return plan_of(Signature(function, "tool 'it'"))
 
 
-def names(found: Plan) -> list[str]:
-    return [supply.function.__name__ for supply in found.supplies]
+def names(found: DependencyPlan) -> list[str]:
+    return [dependency.function.__name__ for dependency in found.dependencies]
 
 
 def base() -> int:
@@ -38,7 +38,7 @@ def test_without_dependencies_there_is_no_supply() -> None:
     def it(a: int, ctx: Context) -> int:
         return a
 
-    assert plan(it) == Plan([], {})
+    assert plan(it) == DependencyPlan([], {})
 
 
 def test_dependencies_are_made_in_the_order_of_the_parameters() -> None:
@@ -63,7 +63,7 @@ def test_what_a_dependency_needs_is_made_before_it() -> None:
 
     assert names(found) == ["base", "left"]
     assert found.given == {"x": 1}
-    assert found.supplies[1].supplies == {"b": 0}
+    assert found.dependencies[1].dependencies == {"b": 0}
 
 
 def test_a_function_that_is_asked_for_twice_is_one_supply() -> None:
@@ -73,7 +73,7 @@ def test_a_function_that_is_asked_for_twice_is_one_supply() -> None:
 
     assert names(found) == ["base", "left", "right"]
     assert found.given == {"x": 1, "y": 2, "z": 0}
-    assert found.supplies[1].supplies == found.supplies[2].supplies == {"b": 0}
+    assert found.dependencies[1].dependencies == found.dependencies[2].dependencies == {"b": 0}
 
 
 def test_one_dependency_may_fill_two_parameters() -> None:
@@ -96,7 +96,7 @@ def test_a_diamond_of_many_layers_has_a_supply_for_each_function() -> None:
 
     def it(x: int = Depends(made)) -> None: ...
 
-    assert len(plan(it).supplies) == 51
+    assert len(plan(it).dependencies) == 51
 
 
 def test_methods_of_one_object_are_the_same_dependency() -> None:
@@ -132,7 +132,7 @@ def test_two_partials_are_two_dependencies() -> None:
 def test_plans_of_two_tools_share_nothing() -> None:
     def it(x: int = Depends(left)) -> None: ...
 
-    assert plan(it).supplies[0] is not plan(it).supplies[0]
+    assert plan(it).dependencies[0] is not plan(it).dependencies[0]
 
 
 # What a dependency is given
@@ -144,9 +144,9 @@ def test_arguments_are_matched_by_name() -> None:
 
     def it(size: int, user: str = "ann", x: str = Depends(load)) -> None: ...
 
-    [supply] = plan(it).supplies
+    [dependency] = plan(it).dependencies
 
-    assert supply.arguments == {"user": "user", "size": "size"}
+    assert dependency.arguments == {"user": "user", "size": "size"}
 
 
 def test_arguments_reach_dependencies_of_dependencies() -> None:
@@ -158,10 +158,10 @@ def test_arguments_reach_dependencies_of_dependencies() -> None:
 
     def it(user: str, x: str = Depends(outer)) -> None: ...
 
-    inner_supply, outer_supply = plan(it).supplies
+    inner_dependency, outer_dependency = plan(it).dependencies
 
-    assert inner_supply.arguments == {"user": "user"}
-    assert outer_supply.arguments == {}
+    assert inner_dependency.arguments == {"user": "user"}
+    assert outer_dependency.arguments == {}
 
 
 def test_a_parameter_with_a_default_may_stay_unfilled() -> None:
@@ -170,9 +170,9 @@ def test_a_parameter_with_a_default_may_stay_unfilled() -> None:
 
     def it(x: int = Depends(load)) -> None: ...
 
-    [supply] = plan(it).supplies
+    [dependency] = plan(it).dependencies
 
-    assert (supply.arguments, supply.supplies, supply.contexts) == ({}, {}, [])
+    assert (dependency.arguments, dependency.dependencies, dependency.contexts) == ({}, {}, [])
 
 
 def test_an_argument_comes_before_the_default_of_a_dependency() -> None:
@@ -181,7 +181,7 @@ def test_an_argument_comes_before_the_default_of_a_dependency() -> None:
 
     def it(size: int = 5, x: int = Depends(load)) -> None: ...
 
-    assert plan(it).supplies[0].arguments == {"size": "size"}
+    assert plan(it).dependencies[0].arguments == {"size": "size"}
 
 
 def test_contexts_and_headers_are_given_by_annotation() -> None:
@@ -194,10 +194,10 @@ def test_contexts_and_headers_are_given_by_annotation() -> None:
 
     def it(x: str = Depends(load)) -> None: ...
 
-    [supply] = plan(it).supplies
+    [dependency] = plan(it).dependencies
 
-    assert supply.contexts == ["where", "other"]
-    assert [(each.parameter.name, each.header.name) for each in supply.headers] == [
+    assert dependency.contexts == ["where", "other"]
+    assert [(each.parameter.name, each.header.name) for each in dependency.headers] == [
         ("tenant", "X-Tenant")
     ]
 
@@ -225,9 +225,9 @@ def test_the_form_of_each_dependency_is_known() -> None:
         f: int = Depends(functools.partial(waits)),
     ) -> None: ...
 
-    manners = [supply.manner for supply in plan(it).supplies]
+    call_styles = [dependency.call_style for dependency in plan(it).dependencies]
 
-    assert manners == ["plain", "async", "generator", "async generator", "async", "async"]
+    assert call_styles == ["plain", "async", "generator", "async generator", "async", "async"]
 
 
 @pytest.mark.parametrize(("dependency", "expected"), [(base, False), (left, False)])

@@ -209,7 +209,7 @@ def test_a_page_without_a_source_that_has_just_come_is_not_kept() -> None:
 
         async def find(self, exchange: object, name: str) -> None: ...
 
-    shelf.registry.attend(Joined())
+    shelf.registry.add_source(Joined())
     shelf.page()
     shelf.page()
 

@@ -32,7 +32,7 @@ from toolhaft import (
     ToolError,
     user,
 )
-from toolhaft.features.functions.call_style import manner_of
+from toolhaft.features.functions.call_style import call_style_of
 from toolhaft.testing import Client
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -931,10 +931,10 @@ class Waits:
 
 
 def test_the_form_is_that_of_the_call() -> None:
-    assert manner_of(Waits) == "plain"
-    assert manner_of(Waits()) == "async"
-    assert manner_of(functools.partial(Waits(), n=2)) == "async"
-    assert manner_of(functools.partial(Waits)) == "plain"
+    assert call_style_of(Waits) == "plain"
+    assert call_style_of(Waits()) == "async"
+    assert call_style_of(functools.partial(Waits(), n=2)) == "async"
+    assert call_style_of(functools.partial(Waits)) == "plain"
 
 
 async def test_each_form_is_called_as_it_has_to_be(server: Server, client: OneTool) -> None:

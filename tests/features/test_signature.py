@@ -197,11 +197,11 @@ def test_a_coroutine_function_is_known_for_one() -> None:
         async def method(self, a: int) -> int:
             return a
 
-    assert Signature(add_async, "tool").manner == "async"
-    assert Signature(Callable(), "tool").manner == "async"
-    assert Signature(Callable().method, "tool").manner == "async"
-    assert Signature(functools.partial(add_async, a=1), "tool").manner == "async"
-    assert Signature(add, "tool").manner == "plain"
+    assert Signature(add_async, "tool").call_style == "async"
+    assert Signature(Callable(), "tool").call_style == "async"
+    assert Signature(Callable().method, "tool").call_style == "async"
+    assert Signature(functools.partial(add_async, a=1), "tool").call_style == "async"
+    assert Signature(add, "tool").call_style == "plain"
 
 
 def test_a_partial_needs_only_what_is_left() -> None:

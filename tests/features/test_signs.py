@@ -5,7 +5,7 @@ from typing import Annotated
 import pytest
 
 from toolhaft import Context, Server
-from toolhaft.features.functions.markers import Current, is_context
+from toolhaft.features.functions.markers import BaseContext, is_context
 
 
 class Own(Context):
@@ -17,7 +17,7 @@ class Own(Context):
     [
         pytest.param(Context, True, id="itself"),
         pytest.param(Own, False, id="a class made of it"),
-        pytest.param(Current, False, id="what it is made of"),
+        pytest.param(BaseContext, False, id="what it is made of"),
         pytest.param(Context | None, False, id="a union"),
         pytest.param(str, False, id="another class"),
         pytest.param("Context", False, id="its name"),

@@ -40,7 +40,7 @@ from toolhaft import (
     user,
 )
 from toolhaft.features.providers.handlers import Hook
-from toolhaft.features.providers.object_provider import Listed
+from toolhaft.features.providers.object_provider import ProviderList
 from toolhaft.testing import Client
 
 every_client = pytest.mark.parametrize("connect", CLIENTS.values(), ids=CLIENTS)
@@ -1027,7 +1027,7 @@ async def test_a_list_that_is_the_same_is_made_ready_once() -> None:
         return f"{info.name} {info.title}"
 
     hook = Hook(tools, "tools", (), context=lambda exchange: Context(exchange), inline=False)
-    listed = Listed(hook, ToolInfo, str, make)
+    listed = ProviderList(hook, ToolInfo, str, make)
     exchange: Any = types.SimpleNamespace(place=None)
     found = [await listed.list(exchange) for _ in range(3)]
 

@@ -20,7 +20,7 @@ import typing_extensions
 
 from toolhaft import Server
 from toolhaft.schema import pydantic_models
-from toolhaft.schema.codecs import convert, decoder_of, kind_of, put_defaults, write
+from toolhaft.schema.codecs import codec_of, convert, decoder_of, put_defaults, write
 
 T = TypeVar("T")
 UserId = NewType("UserId", int)
@@ -97,7 +97,7 @@ class Odd(enum.Enum):
 
 
 def read(annotation: Any, text: str, *, strict: bool = False) -> Any:
-    return decoder_of(kind_of(annotation).native, strict=strict).decode(text)
+    return decoder_of(codec_of(annotation).native, strict=strict).decode(text)
 
 
 # Translating
@@ -129,20 +129,20 @@ def read(annotation: Any, text: str, *, strict: bool = False) -> Any:
     ids=str,
 )
 def test_what_msgspec_knows_passes_untouched(annotation: Any) -> None:
-    kind = kind_of(annotation)
+    kind = codec_of(annotation)
 
     assert kind.native == annotation
     assert kind.checked is False
 
 
 def test_a_foreign_constraint_becomes_one_of_msgspec() -> None:
-    kind = kind_of(Annotated[int, annotated_types.Ge(1), "how many"])
+    kind = codec_of(Annotated[int, annotated_types.Ge(1), "how many"])
 
     assert kind.native == Annotated[int, msgspec.Meta(ge=1)]
 
 
 def test_a_constraint_inside_of_a_collection_becomes_one_of_msgspec() -> None:
-    kind = kind_of(list[Annotated[int, annotated_types.Ge(1)]])
+    kind = codec_of(list[Annotated[int, annotated_types.Ge(1)]])
 
     assert kind.native == list[Annotated[int, msgspec.Meta(ge=1)]]
 
@@ -158,28 +158,28 @@ def test_a_constraint_on_a_union_is_that_of_the_members_that_can_have_it() -> No
 
 
 def test_a_new_type_is_what_it_is_made_of() -> None:
-    assert kind_of(UserId).native is int
-    assert kind_of(list[UserId]).native == list[int]
-    assert kind_of(UserCount).native == Annotated[int, msgspec.Meta(ge=1)]
+    assert codec_of(UserId).native is int
+    assert codec_of(list[UserId]).native == list[int]
+    assert codec_of(UserCount).native == Annotated[int, msgspec.Meta(ge=1)]
 
 
 def test_an_alias_is_what_it_stands_for() -> None:
-    assert kind_of(Count).native == Annotated[int, msgspec.Meta(ge=1)]
-    assert kind_of(Count | None).native == Annotated[int, msgspec.Meta(ge=1)] | None
+    assert codec_of(Count).native == Annotated[int, msgspec.Meta(ge=1)]
+    assert codec_of(Count | None).native == Annotated[int, msgspec.Meta(ge=1)] | None
 
 
 def test_a_literal_string_is_a_string() -> None:
-    assert kind_of(typing.LiteralString).native is str
+    assert codec_of(typing.LiteralString).native is str
 
 
 @pytest.mark.parametrize("annotation", [Bounded, Deep, list[Bounded], Bounded | None])
 def test_a_foreign_constraint_inside_of_a_class_is_left_to_the_checker(annotation: Any) -> None:
-    assert kind_of(annotation).checked is True
+    assert codec_of(annotation).checked is True
 
 
 @pytest.mark.parametrize("annotation", [Point, BoundedByMeta, Node, Plain, list[Point]])
 def test_what_msgspec_enforces_is_not_checked_twice(annotation: Any) -> None:
-    assert kind_of(annotation).checked is False
+    assert codec_of(annotation).checked is False
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_what_msgspec_enforces_is_not_checked_twice(annotation: Any) -> None:
     [(Point, True), (list[Point], True), (Node, True), (Bounded, False), (int, False)],
 )
 def test_a_class_with_defaults_is_known(annotation: Any, lacks: bool) -> None:
-    assert kind_of(annotation).lacks_defaults is lacks
+    assert codec_of(annotation).lacks_defaults is lacks
 
 
 # Reading what msgspec does not know
@@ -308,18 +308,18 @@ def test_what_json_cannot_tell_is_refused_with_advice() -> None:
 )
 def test_what_is_no_type_is_refused(annotation: Any) -> None:
     with pytest.raises(TypeError, match="not supported"):
-        kind_of(annotation)
+        codec_of(annotation)
 
 
 @pytest.mark.parametrize("annotation", [[], {}, [int]], ids=str)
 def test_what_cannot_even_be_hashed_is_refused(annotation: Any) -> None:
     with pytest.raises(TypeError, match=r"is not a type$"):
-        kind_of(annotation)
+        codec_of(annotation)
 
 
 def test_what_only_pydantic_enforces_is_refused_inside_of_other_classes() -> None:
     with pytest.raises(TypeError, match="only enforced in a pydantic model; make the class"):
-        kind_of(Beyond)
+        codec_of(Beyond)
 
 
 def test_what_only_pydantic_enforces_is_refused_without_it(
@@ -333,7 +333,7 @@ def test_what_only_pydantic_enforces_is_refused_without_it(
     monkeypatch.setattr(pydantic_models, "import_module", import_module)
 
     with pytest.raises(TypeError, match=r"^only pydantic can check this; install it$"):
-        kind_of(Annotated[str, annotated_types.Predicate(str.islower)])
+        codec_of(Annotated[str, annotated_types.Predicate(str.islower)])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from ..protocol.calls import Exchange, Outcome, Result
 from ..types.prompts import CompleteParams, CompleteResult, PromptReference
 from ..types.prompts import Completion as WireCompletion
 from .functions.completers import Completion
-from .functions.invocation import called
+from .functions.invocation import outcome_of
 from .prompts import Prompt, Prompts
 from .providers.registry import Registry, require
 from .resources import Resource, Resources, key_of
@@ -88,7 +88,7 @@ def _suggested(exchange: Exchange, found: Prompt | Resource) -> Outcome:
     if completer.is_async and exchange.place is not None:
         work = partial(exchange.place.run, work)
     result = partial(_result, f"{found.signature.what}: the completer of {name!r}")
-    return called(work, result, is_async=completer.is_async)
+    return outcome_of(work, result, is_async=completer.is_async)
 
 
 def _result(what: str, value: Any) -> CompleteResult:

@@ -24,7 +24,7 @@ from .elicitation.questions import (
     Spoken,
 )
 from .elicitation.steps import awaited, plainly, reader_of
-from .functions.markers import Asked, Current, wired
+from .functions.markers import Asked, BaseContext, checked_questions
 from .session_data import SessionData
 
 T = TypeVar("T")
@@ -95,7 +95,9 @@ class SyncContext:
 
     def ask(self, /, **questions: Asked[Any]) -> dict[str, Any]:
         """Ask several questions at once; the answers have their names."""
-        return self._exchange.ask_from_thread(wired("ask", questions)) if questions else {}
+        return (
+            self._exchange.ask_from_thread(checked_questions("ask", questions)) if questions else {}
+        )
 
     def step(self, name: str, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something that is not done again when the call is run again (see `Context.step`)."""
@@ -110,7 +112,7 @@ class SyncContext:
         return answer
 
 
-class Context(Current):
+class Context(BaseContext):
     """What a tool, resource or prompt can do during its call. Ask for it by annotation, anywhere in
     a signature: `ctx: Context`.
 
@@ -247,7 +249,7 @@ class Context(Current):
         """Ask several questions at once; the answers have their names.
 
         As in `await ctx.ask(name=Elicit("Your name?", str), where=Roots())`."""
-        return await self._exchange.ask(wired("ask", questions)) if questions else {}
+        return await self._exchange.ask(checked_questions("ask", questions)) if questions else {}
 
     @overload
     async def step(

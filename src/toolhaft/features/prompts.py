@@ -19,7 +19,7 @@ from .functions.invocation import Callee, unchanged
 from .functions.parameters import Parameter
 from .functions.signature import BadArguments, Signature
 from .lazy_validation import problems
-from .providers.handlers import Custom, Own, Recipe, Route
+from .providers.handlers import CustomHandler, DecoratedMethod, Recipe, Route
 from .providers.prefix import twin
 from .providers.registry import Registry, require
 from .results.content import WIRE_BLOCKS, Block
@@ -54,7 +54,7 @@ class Prompt:
         icons: Sequence[Icon] = (),
         meta: Meta | None = None,
         args: Sequence[Arg] | None = None,
-        custom: Custom | None = None,
+        custom: CustomHandler | None = None,
     ) -> None:
         what = f"prompt {name!r}"
         check_described(
@@ -166,7 +166,7 @@ class Prompts:
         finish = partial(_result, prompt)
         if prompt.custom is None:
             return prompt.callee.outcome(exchange, arguments, finish)
-        own = Own(prompt.callee, arguments, finish)
+        own = DecoratedMethod(prompt.callee, arguments, finish)
         return prompt.custom.outcome(exchange, (dict(given),), own, finish, unchanged)
 
     def _elsewhere(self, exchange: Exchange) -> Outcome:

@@ -27,7 +27,7 @@ from .author_checks import check_cache, check_described
 from .functions.completers import Complete, Completes
 from .functions.invocation import Callee
 from .functions.signature import BadArguments, Signature
-from .providers.handlers import Custom, Own, Recipe, Route
+from .providers.handlers import CustomHandler, DecoratedMethod, Recipe, Route
 from .providers.prefix import twin
 from .providers.registry import Registry, require
 from .results.content import Contents
@@ -92,8 +92,8 @@ class Resource:
         meta: Meta | None = None,
         cache: float | Cache | None = None,
         raw: bool = False,
-        custom: Custom | None = None,
-        is_whole: bool = True,
+        custom: CustomHandler | None = None,
+        has_method: bool = True,
         unknown: int = 0,
         complete: Mapping[str, Completes] | None = None,
     ) -> None:
@@ -125,7 +125,7 @@ class Resource:
         self.recipe: Recipe | None = None
         # Is asked first, before the function; if that is not whole, there is none.
         self.custom = custom
-        self._is_whole = is_whole
+        self._has_method = has_method
         # How much of the URI is a prefix, of which the handler knows nothing.
         self._unknown = unknown
         # The way of a call that has to go through another server.
@@ -133,7 +133,7 @@ class Resource:
         self.subject = Subject(uri)
         # All of its variables, each with what completes it, if that can be done.
         self.completers: dict[str, Complete | None]
-        if is_whole:
+        if has_method:
             _match_names(what, self.template, self.signature)
             self.completers = dict.fromkeys(self.template.variables if self.template else ())
             self.completers |= {each.name: each.completer for each in self.signature.parameters}
@@ -182,7 +182,7 @@ class Resource:
         values = self.template.match(uri, raw=self.raw)
         if values is None:
             return None
-        if self._is_whole:
+        if self._has_method:
             return _arguments(self, values, uri)
         _must_not_climb(values.values(), uri)
         return {}
@@ -254,7 +254,7 @@ class Resources:
         found = await self.direct.find(exchange, key_of(uri))
         candidates = [] if found is None else [found]
         if found is None:
-            candidates += (await self.templates.gathered(exchange)).values()
+            candidates += (await self.templates.source_items(exchange)).values()
         for resource in candidates:
             arguments = resource.match(uri)
             if arguments is not None:
@@ -275,7 +275,7 @@ def _read(exchange: Exchange, resource: Resource, arguments: dict[str, Any]) -> 
     finish, failed = partial(_own_result, resource, uri), partial(_explain, uri)
     if resource.custom is None:
         return resource.callee.outcome(exchange, arguments, finish, failed)
-    own = Own(resource.callee, arguments, finish)
+    own = DecoratedMethod(resource.callee, arguments, finish)
     read = partial(_result, resource, uri)
     return resource.custom.outcome(exchange, (resource.own(uri),), own, read, failed)
 

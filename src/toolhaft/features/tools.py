@@ -26,7 +26,7 @@ from .functions.invocation import Callee
 from .functions.mirrored_headers import mirrored
 from .functions.signature import BadArguments, LargeArguments, Signature
 from .lazy_validation import Explicit, check_schema
-from .providers.handlers import Custom, Own, Recipe, Route
+from .providers.handlers import CustomHandler, DecoratedMethod, Recipe, Route
 from .providers.prefix import twin
 from .providers.registry import Registry, require
 from .results.rendering import Output
@@ -86,7 +86,7 @@ class Tool:
         name: str,
         ready: Callable[[Signature], Callee],
         limit: int,
-        custom: Custom | None = None,
+        custom: CustomHandler | None = None,
         mask: Mask | None = None,
     ) -> None:
         what = f"tool {name!r}"
@@ -128,7 +128,7 @@ class Tool:
         self.subject = Subject(name)
         # For the way that most calls take, which is short.
         self.is_simple = self.callee.is_simple and custom is None
-        self.is_async = signature.manner == "async"
+        self.is_async = signature.call_style == "async"
         # Calling it runs nothing yet, so it need not be called inside of the call's own task.
         self.is_coroutine = (
             self.is_async
@@ -276,7 +276,7 @@ class Tools:
         if not tool.is_simple or exchange.place is not None:
             return self._elaborate(exchange, tool, arguments)
         if tool.contextual:
-            tool.callee.fill(exchange, arguments)
+            tool.callee.inject(exchange, arguments)
         if tool.is_coroutine:
             return Awaiting(tool.signature.function(**arguments), self, tool)
         return self._started(exchange, tool, arguments)
@@ -329,7 +329,7 @@ class Tools:
         if tool.custom is None:
             return tool.callee.outcome(exchange, arguments, finish, failed)
         given = tool.signature.read(exchange.params.arguments)
-        own = Own(tool.callee, arguments, finish)
+        own = DecoratedMethod(tool.callee, arguments, finish)
         promised = partial(tool.promised.render, revision=exchange.caller.revision)
         return tool.custom.outcome(exchange, (given,), own, promised, failed)
 

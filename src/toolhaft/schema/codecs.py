@@ -222,7 +222,7 @@ def worded(found: Objection) -> list[str]:
     return [f"{clipped(place)}: {told[:1].lower()}{clipped(told[1:])}"]
 
 
-class Kind(msgspec.Struct, frozen=True):
+class Codec(msgspec.Struct, frozen=True):
     """An annotation, as msgspec takes it."""
 
     native: Any
@@ -248,7 +248,7 @@ def is_plain(annotation: Any) -> bool:
         return False
 
 
-def kind_of(annotation: Any, *, strict: bool = False, closed: bool = False) -> Kind:
+def codec_of(annotation: Any, *, strict: bool = False, closed: bool = False) -> Codec:
     """Translate an annotation.
 
     Args:
@@ -259,11 +259,11 @@ def kind_of(annotation: Any, *, strict: bool = False, closed: bool = False) -> K
         TypeError: nobody can read a value of this type from JSON; the message says why.
     """
     if is_plain(annotation):
-        return Kind(annotation)
+        return Codec(annotation)
     translator = _Translator(strict, closed)
     native = translator.of(annotation)
     decoder_of(native, strict=False)
-    return Kind(
+    return Codec(
         native,
         checked=translator.checked,
         lacks_defaults=translator.lacks_defaults,
@@ -274,7 +274,7 @@ def kind_of(annotation: Any, *, strict: bool = False, closed: bool = False) -> K
     )
 
 
-def finished(value: Any, kind: Kind) -> Any:
+def finished(value: Any, kind: Codec) -> Any:
     """A value that msgspec has made of this annotation, with defaults of its own."""
     if kind.lacks_defaults:
         put_defaults(value)

@@ -14,7 +14,7 @@ from ..features.functions.invocation import Callee
 from ..features.functions.markers import MakeContext
 from ..features.functions.signature import Signature
 from ..features.prompts import Prompt, Prompts
-from ..features.providers.handlers import Custom, Hook
+from ..features.providers.handlers import CustomHandler, Hook
 from ..features.providers.prefix import Prefix
 from ..features.providers.registry import Registry
 from ..features.resources import Resource, Resources, key_of
@@ -78,7 +78,7 @@ class Addition(Struct, frozen=True):
             self.registry.check_free(self.name)
 
     def register(self) -> int:
-        """Register the entry and return its tenure, which identifies this registration.
+        """Register the entry and return its registration ID.
 
         Raises:
             ValueError: the name is taken.
@@ -99,9 +99,9 @@ class Origin(Struct, frozen=True):
     handler: Hook | None = None
     uri: str = ""
 
-    def custom(self, own: str | None) -> Custom | None:
+    def custom(self, own: str | None) -> CustomHandler | None:
         """Return the handler, which is called with the name without the prefix."""
-        return None if self.handler is None else Custom(self.handler, own, is_whole=True)
+        return None if self.handler is None else CustomHandler(self.handler, own, has_method=True)
 
 
 _LOCAL = Origin()
@@ -186,8 +186,8 @@ class Catalogue:
                     raise ValueError(f"{name!r} is marked twice; give one of them another name")
                 seen.add((id(registry), name))
             for addition in additions:
-                tenure = addition.register()
-                removals.append(partial(addition.registry.discard, addition.name, tenure))
+                registration_id = addition.register()
+                removals.append(partial(addition.registry.discard, addition.name, registration_id))
         return partial(self._remove_together, removals)
 
     def _remove_together(self, removals: list[Callable[[], None]]) -> None:

@@ -28,11 +28,15 @@ class Handle:
 
     A `with` block removes the entry at its end."""
 
-    __slots__ = ("_name", "_registry", "_tenure")
+    __slots__ = ("_name", "_registration_id", "_registry")
 
-    def __init__(self, registry: Registry[Any], name: str, tenure: int | None = None) -> None:
+    def __init__(
+        self, registry: Registry[Any], name: str, registration_id: int | None = None
+    ) -> None:
         self._registry = registry
-        self._tenure = registry.tenure(name) if tenure is None else tenure
+        self._registration_id = (
+            registry.registration_id(name) if registration_id is None else registration_id
+        )
         self._name = name
 
     @property
@@ -53,31 +57,31 @@ class Handle:
 
     @property
     def _item(self) -> Any:
-        return self._registry.item(self.name, self._tenure)
+        return self._registry.item(self.name, self._registration_id)
 
     @property
     def enabled(self) -> bool:
         """Whether clients can list and use it. Raises KeyError if it was removed."""
-        return self._registry.is_enabled(self.name, self._tenure)
+        return self._registry.is_enabled(self.name, self._registration_id)
 
     def remove(self) -> None:
         """Remove the entry; a shared one stays until all of its handles have removed it. Raises
         KeyError if it was removed before."""
-        self._registry.remove(self.name, self._tenure)
+        self._registry.remove(self.name, self._registration_id)
 
     def disable(self) -> None:
         """Hide it: clients can neither list nor use it until it is enabled again."""
-        self._registry.hide(self.name, self._tenure)
+        self._registry.hide(self.name, self._registration_id)
 
     def enable(self) -> None:
         """Show it again, in its old place."""
-        self._registry.show(self.name, self._tenure)
+        self._registry.show(self.name, self._registration_id)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._registry.discard(self.name, self._tenure)
+        self._registry.discard(self.name, self._registration_id)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -99,7 +103,7 @@ class Handle:
             made: Item = item.recipe(function, changes)
             return made
 
-        self._registry.change(self.name, self._tenure, altered)
+        self._registry.change(self.name, self._registration_id, altered)
 
 
 class ToolHandle(Handle):

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..features.prompts import Prompt
 from ..features.providers.handlers import Hook
-from ..features.providers.object_provider import HANDLERS, Making, hooks_of
+from ..features.providers.object_provider import HANDLERS, EntryFactory, hooks_of
 from ..features.providers.prefix import Prefix
 from ..features.providers.registry import Registry, Source
 from ..features.resources import Resource
@@ -71,15 +71,15 @@ def include(
         )
     removals: list[Callable[[], None]] = [catalogue.add_together(additions)]
     for registry, source in sources:
-        registry.attend(source)
-        removals.append(partial(registry.leave, source))
+        registry.add_source(source)
+        removals.append(partial(registry.remove_source, source))
     return Inclusion(removals, partial(catalogue.publish_changes, hooks))
 
 
 def _sources(
     catalogue: Catalogue, hooks: Mapping[str, Hook], prefix: Prefix, called: str, *, thread: bool
 ) -> list[tuple[Registry[Any], Source[Any]]]:
-    making = Making(
+    factory = EntryFactory(
         partial(catalogue.callee_factory, thread=thread),
         prefix,
         gate=gate_of,
@@ -87,10 +87,10 @@ def _sources(
         mask=catalogue.mask,
     )
     makers: dict[str, tuple[Registry[Any], Callable[[Hook, Hook], Source[Any]]]] = {
-        "tools": (catalogue.tools.registry, making.tools),
-        "prompts": (catalogue.prompts.registry, making.prompts),
-        "resources": (catalogue.resources.direct, making.resources),
-        "templates": (catalogue.resources.templates, making.templates),
+        "tools": (catalogue.tools.registry, factory.tools),
+        "prompts": (catalogue.prompts.registry, factory.prompts),
+        "resources": (catalogue.resources.direct, factory.resources),
+        "templates": (catalogue.resources.templates, factory.templates),
     }
     found: list[tuple[Registry[Any], Source[Any]]] = []
     for name, (registry, make) in makers.items():

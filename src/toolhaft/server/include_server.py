@@ -14,7 +14,7 @@ import msgspec
 from ..errors import NotFound
 from ..features.prompts import Prompt
 from ..features.providers.handlers import Route
-from ..features.providers.mirror import follow
+from ..features.providers.mirror import start_mirror
 from ..features.providers.prefix import Prefix
 from ..features.providers.registry import Registry
 from ..features.resources import Resource
@@ -93,7 +93,7 @@ class MountedSource(Generic[T]):
     async def list(self, exchange: Exchange) -> dict[str, T]:
         """Evaluate the sources; entries by name."""
         joined, under = self._part.joined, self._part.under
-        found = await self._part.there.gathered(exchange)
+        found = await self._part.there.source_items(exchange)
         return {joined(name): under(joined(name), item) for name, item in found.items()}
 
     async def find(self, exchange: Exchange, name: str) -> T | None:
@@ -157,11 +157,11 @@ class Mount:
                     part.here.check_followers(part.joined(each))
                     part.here.vet(part.joined(each))
             for part in parts:
-                end = follow(part.here, part.there, part.joined, part.under)
+                end = start_mirror(part.here, part.there, part.joined, part.under)
                 removals.append(partial(self._end_mirror, end))
                 source = MountedSource(part)
-                part.here.attend(source)
-                removals.append(partial(part.here.leave, source))
+                part.here.add_source(source)
+                removals.append(partial(part.here.remove_source, source))
         removals.append(theirs.changes.join(self._forward_change))
         mine.included.append(theirs)
         removals.append(partial(mine.included.remove, theirs))

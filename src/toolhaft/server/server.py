@@ -15,7 +15,7 @@ from typing import Any, Literal, Never, TypeVar, Unpack
 from msgspec import UNSET, UnsetType
 
 from ..features.author_checks import check_described, check_settings, text_of, version_of
-from ..features.functions.markers import Current
+from ..features.functions.markers import BaseContext
 from ..features.instructions import Instructions
 from ..features.lifecycle import Lifecycle
 from ..features.providers.prefix import Prefix
@@ -429,7 +429,7 @@ class Server(Registration, FixedSettings):
             return f"{what} failed: {kind}: {text_of(error)}"
         return f"{what} failed: {kind} (error {mark})"
 
-    def _context(self, exchange: Exchange) -> Current:
+    def _context(self, exchange: Exchange) -> BaseContext:
         own = self._own_lifespan
         return _context_class()(exchange, self, None if own is None else own.value)
 
@@ -463,7 +463,7 @@ def _lifespan(opener: "partial[AbstractAsyncContextManager[Any]]") -> OwnLifespa
 
 
 @cache
-def _context_class() -> Callable[[Exchange, object, object], Current]:
+def _context_class() -> Callable[[Exchange, object, object], BaseContext]:
     """Import `Context` with the first call that uses one."""
     from ..features.context import Context  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_h
 import msgspec
 
 from ...protocol.elicitation.questions import Unfit
-from ...schema.codecs import convert, finished, in_words, kind_of
+from ...schema.codecs import codec_of, convert, finished, in_words
 from ...schema.fields import fields_of, is_array, is_kind
 from ...schema.from_types import Schema, UnknownType, schema_of
 from ...schema.pydantic_models import is_model
@@ -241,7 +241,7 @@ def _referred(schema: Schema, root: Schema) -> Schema | None:
 
 def _of_class(kind: Any) -> Form:
     hints = get_type_hints(get_origin(kind) or kind, include_extras=True)
-    native, found = kind_of(kind), schema_of(kind, given=True)
+    native, found = codec_of(kind), schema_of(kind, given=True)
     if "$defs" in found:
         raise TypeError(f"{kind.__name__} contains itself, which a form cannot; {_ADVICE}")
     spelled: dict[str, dict[str, Any]] = {}
@@ -262,7 +262,7 @@ def _of_class(kind: Any) -> Form:
 
 
 def _of_value(kind: Any) -> Form:
-    schema, native = schema_of(kind, given=True), kind_of(kind)
+    schema, native = schema_of(kind, given=True), codec_of(kind)
     required = [] if _drop_null(schema) else [VALUE]
     spelled: dict[str, dict[str, Any]] = {}
     properties = {VALUE: _field("the answer", schema, kind, VALUE, spelled)}

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from ...protocol.calls import Blocking, Exchange
-from ...schema.codecs import Kind, convert, finished, is_plain, kind_of, write
+from ...schema.codecs import Codec, codec_of, convert, finished, is_plain, write
 from ...schema.from_types import schema_of
 from ..author_checks import unwrapped
 
@@ -49,11 +49,11 @@ def reader_of(name: str, function: Callable[..., Any]) -> Callable[[bytes], Any]
     try:
         if not is_plain(annotation):
             schema_of(annotation)  # which tells before anything is done
-        kind = kind_of(annotation)
+        kind = codec_of(annotation)
     except TypeError as error:
         raise TypeError(f"step {name!r}: its value cannot be recorded: {error}") from None
     return partial(_read, kind)
 
 
-def _read(kind: Kind, text: bytes) -> Any:
+def _read(kind: Codec, text: bytes) -> Any:
     return finished(convert(_decode(text), kind.native, strict=False), kind)

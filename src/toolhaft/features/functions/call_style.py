@@ -1,4 +1,4 @@
-"""How a function gives its value: at once, later, or one after the other."""
+"""Call styles of functions: plain, coroutine, generator, async generator."""
 
 import inspect
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
 from ..author_checks import unwrapped
 from .markers import InputRequired
 
-Manner: TypeAlias = Literal["plain", "async", "generator", "async generator"]
+CallStyle: TypeAlias = Literal["plain", "async", "generator", "async generator"]
 
 
-def manner_of(function: Callable[..., Any]) -> Manner:
-    """How a function gives its value."""
+def call_style_of(function: Callable[..., Any]) -> CallStyle:
+    """Return the call style of a function, seen through decorators and `partial`."""
     target: Any = unwrapped(function)
-    if isinstance(target, type):  # calling it makes an instance, whatever that can do
+    if isinstance(target, type):  # a class: calling it makes an instance
         return "plain"
     if not inspect.isroutine(target):
         target = type(target).__call__
@@ -28,9 +28,9 @@ def manner_of(function: Callable[..., Any]) -> Manner:
     return "plain"
 
 
-def value_of(annotation: Any, manner: Manner) -> tuple[Any, bool]:
-    """What a function promises to give, and whether a generator returns it instead of yielding."""
-    if "generator" not in manner:
+def value_type_of(annotation: Any, call_style: CallStyle) -> tuple[Any, bool]:
+    """Return the annotated type of the result, and whether a generator returns it (else yields)."""
+    if "generator" not in call_style:
         return annotation, False
     args: tuple[Any, ...] = getattr(annotation, "__args__", ())
     returns = args[2] if len(args) == 3 else None
@@ -40,7 +40,7 @@ def value_of(annotation: Any, manner: Manner) -> tuple[Any, bool]:
 
 
 def without_questions(annotation: Any) -> tuple[Any, bool]:
-    """What a function promises to give in the end, and whether it may ask instead."""
+    """Return an annotation without `InputRequired`, and whether it had that."""
     if annotation is InputRequired:
         return inspect.Parameter.empty, True
     args: tuple[Any, ...] = get_args(annotation)

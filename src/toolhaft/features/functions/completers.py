@@ -1,4 +1,4 @@
-"""`Complete`: marks a parameter whose values can be suggested, and says how."""
+"""`Complete`: marks a parameter with the function that suggests its values."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sized
@@ -7,20 +7,19 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from .markers import Current, is_context
+from .markers import BaseContext, is_context
 
 
 class Completion(Struct, frozen=True):
-    """Suggestions of which there are more than these: what a completer may return instead of a
-    list.
+    """Some of many suggestions: the result of a completer that has more than it returns.
 
     Args:
         values: the suggestions, the best first; at most 100 are sent.
-        total: how many there are in all, if that is known.
-        has_more: are there more than these? By default as `total` says.
+        total: number of suggestions in all, if that is known.
+        has_more: whether there are more than `values`; by default derived from `total`.
 
     Raises:
-        TypeError, ValueError: this is no completion; the message says why.
+        TypeError, ValueError: a field is invalid; the message names it.
     """
 
     values: Iterable[str]
@@ -37,7 +36,7 @@ class Completion(Struct, frozen=True):
             raise ValueError(f"Completion: total must be at least 0, not {total}")
         if not (self.has_more is None or isinstance(self.has_more, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"Completion: has_more must be True or False, not {self.has_more!r}")
-        # How many an iterator has is seen when it is asked.
+        # An iterator has no length before it is read.
         count: Any = len(self.values) if isinstance(self.values, Sized) else None
         if None not in (total, count) and (total < count or self.has_more is (total == count)):
             raise ValueError(f"Completion: {count} values contradict {total=} or has_more")
@@ -50,9 +49,9 @@ Completes: TypeAlias = Callable[..., Suggestions] | Callable[..., Awaitable[Sugg
 class Complete:
     """Suggests values for a parameter: `Annotated[str, Complete(fn)]`.
 
-    The function gets what was typed so far and, if it takes a second argument, a mapping of the
-    arguments that are given already; a third one named `ctx` is a `Context`. It returns a list of
-    str, or a `Completion` that says how many more there are. It may be a coroutine function."""
+    The function is called with the text typed so far and, if it takes a second argument, a mapping
+    of the arguments that are given already; a third argument named `ctx` is a `Context`. It returns
+    a list of str, or a `Completion` with the total. It may be a coroutine function."""
 
     __slots__ = ("_wants_given", "function", "is_async", "wants_context")
 
@@ -75,13 +74,13 @@ class Complete:
 
     @classmethod
     def among(cls, values: Iterable[object]) -> "Complete":
-        """Suggests those of some known values that begin with what was typed."""
+        """Make a completer that suggests the values that begin with the typed text."""
         return cls(partial(_beginning, [spelled(value) for value in values]))
 
     def call(
-        self, value: str, given: Mapping[str, str], context: Current | None
+        self, value: str, given: Mapping[str, str], context: BaseContext | None
     ) -> Callable[[], Any]:
-        """The author's function, ready to be called; with a context if it wants one."""
+        """Bind the author's function to its arguments, with the context if it takes one."""
         if self.wants_context:
             return partial(self.function, value, given, context)
         return (
@@ -109,7 +108,7 @@ def _takes(function: Callable[..., Any], *given: str) -> bool:
 
 
 def spelled(choice: object) -> str:
-    """A choice as a client writes it, where all are texts: of truth values, JSON's words."""
+    """Return a choice as text; True and False are spelled as in JSON."""
     return str(choice).lower() if isinstance(choice, bool) else str(choice)
 
 

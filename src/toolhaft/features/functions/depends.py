@@ -1,4 +1,4 @@
-"""What a function is given that no client sends: dependencies, and headers of the request."""
+"""Parameters that are not arguments of the client: dependencies and HTTP headers."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import Any, TypeVar, overload
@@ -29,9 +29,9 @@ def Depends(function: Callable[..., Coroutine[Any, Any, T]], /) -> T: ...
 @overload
 def Depends(function: Callable[..., T], /) -> T: ...
 def Depends(function: Callable[..., Any], /) -> Any:
-    """Fill a parameter with what a function returns.
+    """Fill a parameter with the result of a function.
 
-    As a default, `db: Database = Depends(connect)`, or as a note,
+    As a default, `db: Database = Depends(connect)`, or in an annotation,
     `db: Annotated[Database, Depends(connect)]`. The function is called once for each call, before
     the tool. It may be async, or yield its value and clean up afterwards. Its own parameters may be
     a `Context`, other dependencies, and arguments of the tool, by name.
@@ -47,7 +47,7 @@ def Depends(function: Callable[..., Any], /) -> Any:
     return Dependency(function)
 
 
-# What the name of a header may have beside letters and digits (RFC 9110, 5.6.2).
+# Characters of a header name beside letters and digits (RFC 9110, 5.6.2).
 _MARKS = dict.fromkeys(map(ord, "!#$%&'*+-.^_`|~"))
 
 

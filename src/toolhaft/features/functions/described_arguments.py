@@ -1,4 +1,4 @@
-"""Arguments that an author describes by hand, one by one, instead of by annotations."""
+"""`Arg`: explicit descriptions of arguments, where there are no annotations to read."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -7,7 +7,7 @@ from ...schema.fields import MISSING
 from ...schema.from_types import Schema
 from .completers import Complete, Completes
 
-# What a type of JSON is called by Python and by JSON Schema.
+# Names of the JSON types: Python type or JSON Schema name to JSON Schema name.
 _NAMES: Mapping[Any, str] = {
     str: "string",
     int: "integer",
@@ -21,6 +21,7 @@ _NAMES: Mapping[Any, str] = {
         name: name for name in ("string", "integer", "number", "boolean", "array", "object", "null")
     },
 }
+# Python types of the values of each JSON type.
 _FITS: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -37,20 +38,20 @@ class Arg:
     """One argument of a tool or of a prompt.
 
     Args:
-        name: what the client calls it; what is inside of a list needs no name.
-        type: `str`, `int`, `float`, `bool`, `list`, `dict` or `None`, or the name that JSON Schema
-            has for it, such as "string". It has to be given.
-        description: what it is for. What has a name needs one, unless `enum`, `items`, `properties`
-            or `complete` tells as much.
+        name: the name of the argument; the `items` of a list need none.
+        type: `str`, `int`, `float`, `bool`, `list`, `dict` or `None`, or the name of the type
+            in JSON Schema, such as "string". Required.
+        description: what it is for. Required for a named argument, unless `enum`, `items`,
+            `properties` or `complete` is given.
         optional: it may be left out.
         enum: the only values it may have.
-        items: what is in a list.
-        properties: what is in a dict, and nothing else.
+        items: the items of a list.
+        properties: the members of a dict; no others are allowed.
         complete: suggests values for an argument of a prompt, as in `Complete(function)`; without
-            it, those in `enum` are suggested.
+            it, the values of `enum` are suggested.
 
     Raises:
-        TypeError, ValueError: this is no argument; the message names it.
+        TypeError, ValueError: an option is invalid; the message names the argument.
     """
 
     __slots__ = (
@@ -94,8 +95,8 @@ class Arg:
         if not (complete is None or callable(complete)):
             raise TypeError(f"{what}: complete must be a function of what was typed")
         self._complete = complete
-        told = description is not None and description.strip()
-        if name is not None and not told and not (enum or items or properties or complete):
+        is_described = description is not None and description.strip()
+        if name is not None and not is_described and not (enum or items or properties or complete):
             raise TypeError(
                 f"{what}: a description is missing, without which a model has to guess; say what "
                 f'it is for, as in Arg({name!r}, {self.type!r}, "what it is for")'
@@ -103,13 +104,13 @@ class Arg:
 
     @property
     def completer(self) -> Complete | None:
-        """What suggests its values, if anything does."""
+        """The completer of its values: `complete`, or else the values of `enum`."""
         if self._complete is not None:
             return Complete(self._complete)
         return None if self._enum is None else Complete.among(self._enum)
 
     def schema(self) -> Schema:
-        """The argument as JSON Schema."""
+        """Return the JSON Schema of the argument."""
         schema: Schema = {"type": self.type}
         if self.description is not None:
             schema["description"] = self.description
@@ -135,10 +136,10 @@ class Arg:
 
 
 def arguments_schema(arguments: Sequence[Arg], what: str) -> Schema:
-    """The schema of the arguments of a tool.
+    """Return the schema of the arguments of a tool.
 
     Raises:
-        TypeError, ValueError: something is wrong with them; the message names the argument.
+        TypeError, ValueError: an argument is invalid; the message names it.
     """
     _check_named(arguments, f"{what}: args")
     return {"type": "object", "properties": {}, **_members(arguments)}

@@ -1,4 +1,4 @@
-"""Do the headers of a call say what its arguments say? Loaded when a tool has such arguments."""
+"""Comparison of `Mcp-Param-*` headers with the arguments. Imported for tools that have such."""
 
 from collections.abc import Mapping
 from typing import Any, Final, cast
@@ -11,6 +11,7 @@ from ...lazy_regex import pattern
 from ...protocol.http.headers import PARAM, compare, decoded
 from .mirrored_headers import Mirrored
 
+# Largest integer that a header may mirror, which is exact in an IEEE double.
 _LARGEST: Final = 2**53 - 1
 _PARAM: Final = PARAM.decode()
 _INTEGER = pattern(r"-?[0-9]{1,20}(?:\.0{1,20})?")
@@ -19,14 +20,14 @@ _INTEGER = pattern(r"-?[0-9]{1,20}(?:\.0{1,20})?")
 def check_mirrors(
     headers: Mapping[str, str], arguments: Raw | UnsetType, mirrors: tuple[Mirrored, ...]
 ) -> None:
-    """Do the headers say what the arguments say?
+    """Check that each mirrored argument equals its header.
 
     Raises:
-        HeaderMismatch: one of them does not.
+        HeaderMismatch: a header differs from its argument.
     """
     try:
         given = {} if arguments is UNSET else msgspec.json.decode(arguments, type=dict[str, Any])
-    except msgspec.MsgspecError:  # of whatever shape they are, others will say so
+    except msgspec.MsgspecError:  # invalid arguments are reported when they are bound
         return
     for mirror in mirrors:
         _compare(f"Mcp-Param-{mirror.header}", headers.get(_PARAM + mirror.header), given, mirror)
@@ -48,7 +49,7 @@ def _compare(name: str, sent: str | None, given: Any, mirror: Mirrored) -> None:
 
 
 def _compare_numbers(name: str, sent: str | None, value: float) -> None:
-    """42 and 42.0 are the same number."""
+    """Compare numerically: 42 and 42.0 are equal."""
     try:
         text = "" if sent is None else decoded(sent)
     except ValueError as error:

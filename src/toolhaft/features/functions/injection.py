@@ -1,7 +1,7 @@
-"""In which order dependencies are made, and what each of them is given.
+"""The plan of dependencies: their order, and the sources of their parameters.
 
-Worked out once, at registration, so that a mistake is an error there and not in the middle of a
-call. Two parameters that ask for the same function share what it makes.
+Computed once, at registration, so that a mistake is an error there and not in the middle of a call.
+Parameters with the same dependency function share one value per call.
 """
 
 import contextlib
@@ -10,77 +10,81 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from .call_style import Manner, manner_of
+from .call_style import CallStyle, call_style_of
 from .depends import Dependency
-from .parameters import Headed, Parameter, parameters_of
+from .parameters import HeaderParameter, Parameter, parameters_of
 from .signature import Signature
 
 
-class Supply(Struct):
-    """One dependency: a function, and where its parameters come from."""
+class PlannedDependency(Struct):
+    """One dependency: its function, and the sources of its parameters."""
 
     function: Callable[..., Any]
-    manner: Manner
+    call_style: CallStyle
     contexts: list[str]
-    headers: list[Headed]
-    # Its parameters by name: the tool's argument, or the number of the supply that fills it.
+    headers: list[HeaderParameter]
+    # Parameter name to argument of the tool, and parameter name to index in the plan.
     arguments: dict[str, str]
-    supplies: dict[str, int]
+    dependencies: dict[str, int]
     defaults: list[Parameter]
 
 
-class Plan(Struct):
-    """All supplies in order, and which of them the function itself is given."""
+class DependencyPlan(Struct):
+    """All dependencies in the order of their calls.
 
-    supplies: list[Supply]
+    Args:
+        given: parameters of the function itself, by name, to indexes in `dependencies`.
+    """
+
+    dependencies: list[PlannedDependency]
     given: dict[str, int]
 
     @property
     def is_async(self) -> bool:
-        """Does one of the supplies have to be awaited?"""
-        return any("async" in supply.manner for supply in self.supplies)
+        """Whether a dependency is a coroutine function or an async generator."""
+        return any("async" in dependency.call_style for dependency in self.dependencies)
 
     @property
     def cleans_up(self) -> bool:
-        """Is one of the supplies a generator, which has to be left?"""
-        return any("generator" in supply.manner for supply in self.supplies)
+        """Whether a dependency is a generator, which cleans up after the call."""
+        return any("generator" in dependency.call_style for dependency in self.dependencies)
 
 
-def plan_of(signature: Signature) -> Plan:
-    """Put the dependencies of a function in order.
+def plan_of(signature: Signature) -> DependencyPlan:
+    """Sort the dependencies of a function topologically.
 
     Raises:
-        TypeError: one needs itself, or something that nobody can give.
+        TypeError: a dependency depends on itself, or nothing fills one of its parameters.
     """
     if not signature.dependencies:
-        return Plan([], {})
+        return DependencyPlan([], {})
     planner = _Planner(signature)
-    given = {name: planner.place(each) for name, each in signature.dependencies.items()}
-    return Plan(planner.supplies, given)
+    given = {name: planner.index_of(each) for name, each in signature.dependencies.items()}
+    return DependencyPlan(planner.dependencies, given)
 
 
 class _Planner:
     def __init__(self, signature: Signature) -> None:
         self._what = signature.what
         self._known = [parameter.name for parameter in signature.parameters]
-        self.supplies: list[Supply] = []
-        self._places: dict[Any, int] = {}
-        self._open: list[Any] = []
+        self.dependencies: list[PlannedDependency] = []
+        self._indexes: dict[Any, int] = {}
+        self._in_progress: list[Any] = []
 
-    def place(self, dependency: Dependency) -> int:
-        """The number of the supply that makes it."""
+    def index_of(self, dependency: Dependency) -> int:
+        """Return the index of a dependency in the plan; append it if it is new."""
         function = _inner(dependency.function)
         key = _key(function)
-        if key in self._places:
-            return self._places[key]
+        if key in self._indexes:
+            return self._indexes[key]
         name = getattr(function, "__name__", type(function).__name__)
         what = f"{self._what}: dependency {name!r}"
-        if key in self._open:
+        if key in self._in_progress:
             raise TypeError(f"{what} depends on itself; take one of its dependencies away")
-        self._open.append(key)
+        self._in_progress.append(key)
         found = parameters_of(function, what)
-        if found.inquired:
-            name = found.inquired[0].parameter.name
+        if found.asked_parameters:
+            name = found.asked_parameters[0].parameter.name
             raise TypeError(
                 f"{what}: parameter {name!r}: Ask(…) is for the parameters of the function itself; "
                 "a dependency asks with a Context"
@@ -97,19 +101,21 @@ class _Planner:
                     f"{what}: nothing fills its parameter {parameter.name!r}; name it after an "
                     "argument of the tool, make it a Context or a Depends(…), or give it a default"
                 )
-        supplies = {name: self.place(each) for name, each in found.dependencies.items()}
-        self._open.pop()
-        manner = manner_of(function)
+        dependencies = {name: self.index_of(each) for name, each in found.dependencies.items()}
+        self._in_progress.pop()
+        call_style = call_style_of(function)
         contexts, headers = found.contexts, found.headers
-        self.supplies.append(
-            Supply(function, manner, contexts, headers, arguments, supplies, defaults)
+        self.dependencies.append(
+            PlannedDependency(
+                function, call_style, contexts, headers, arguments, dependencies, defaults
+            )
         )
-        self._places[key] = len(self.supplies) - 1
-        return self._places[key]
+        self._indexes[key] = len(self.dependencies) - 1
+        return self._indexes[key]
 
 
 def _inner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A context manager is the generator that it is made of, which is entered and left."""
+    """Return the generator function under `@contextmanager`, or the function itself."""
     inside: Any = getattr(function, "__wrapped__", None)
     code = getattr(function, "__code__", None)
     if inside is not None and code is not None and code.co_filename == contextlib.__file__:
@@ -118,5 +124,5 @@ def _inner(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _key(function: object) -> Hashable:
-    """What tells a function from others; a callable object may not be hashable."""
+    """Return a key of the function's identity; a callable object may not be hashable."""
     return function if isinstance(function, Hashable) else id(function)

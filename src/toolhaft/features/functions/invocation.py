@@ -1,7 +1,7 @@
-"""Call an author's function: with whatever it asks for, wherever it has to run.
+"""Invocation of an author's function: injection, limits, and the thread or loop that runs it.
 
-Most functions ask for arguments and perhaps a context, and are called straight away. Those with
-dependencies, a time limit, a limit of calls at once, or a generator take the longer way.
+A function that takes only arguments and perhaps a context is called directly. Dependencies,
+questions, a timeout, a concurrency limit, `run_on=` and generators need an `_Invocation`.
 """
 
 import contextvars
@@ -23,10 +23,10 @@ from ...protocol.elicitation.questions import Question, can_express, lacking
 from ...protocol.http.headers import listed
 from ...protocol.ports import Gate, Place
 from ...schema.codecs import convert
-from .injection import Supply, plan_of
-from .markers import Current, MakeContext
-from .parameters import Headed
-from .signature import Signature, made
+from .injection import PlannedDependency, plan_of
+from .markers import BaseContext, MakeContext
+from .parameters import HeaderParameter
+from .signature import Signature, default_value
 
 Finish = Callable[[Any], Result]
 Failed = Callable[[BaseException], Result]
@@ -34,15 +34,15 @@ Work = Callable[[], Coroutine[Any, Any, Result]]
 
 
 def unchanged(error: BaseException) -> NoReturn:
-    """What most features do with a failure: leave it to the connection."""
+    """Raise an error again: the default `failed`, which leaves errors to the connection."""
     try:
         raise error
     finally:
-        del error  # the error holds this frame: both would stay, with all that the call was given
+        del error  # break the cycle error -> traceback -> frame -> error, which holds the arguments
 
 
 class Callee:
-    """A function that is ready to be called."""
+    """A registered function with its limits and its plan of dependencies."""
 
     __slots__ = ("context", "gate", "inline", "is_simple", "place", "plan", "signature", "timeout")
 
@@ -56,40 +56,40 @@ class Callee:
         gate: Gate | None = None,
         place: Place | None = None,
     ) -> None:
-        if place is not None and not place.takes_coroutines and "async" in signature.manner:
+        if place is not None and not place.takes_coroutines and "async" in signature.call_style:
             raise TypeError(
                 f"{signature.what} is async, and run_on takes plain functions only; give it an "
                 "event loop, or make it a plain def"
             )
         self.signature = signature
-        # One that asks has to wait.
-        asks = bool(signature.inquired) or signature.has_rounds
+        # A function that asks the client has to wait, so it cannot run inline.
+        asks = bool(signature.asked_parameters) or signature.has_rounds
         self.inline = inline and not asks
         self.timeout = timeout
         self.gate = gate
-        # Where it has to run, through whichever transport it is called.
+        # The `run_on=` of the registration, for every transport.
         self.place = place
         self.plan = plan_of(signature)
         self.context = context
-        # Can it be called as it is, once it has its arguments?
+        # Whether it can be called directly, without an `_Invocation`.
         self.is_simple = (
-            not self.plan.supplies
+            not self.plan.dependencies
             and not asks
             and timeout is None
             and gate is None
             and place is None
-            and signature.manner in ("plain", "async")
+            and signature.call_style in ("plain", "async")
         )
 
-    def fill(self, exchange: Exchange, arguments: dict[str, Any]) -> Current:
-        """Add what the call itself provides: its context, and headers.
+    def inject(self, exchange: Exchange, arguments: dict[str, Any]) -> BaseContext:
+        """Add the parameters that the call provides: its context, and headers.
 
         Raises:
-            InvalidParams: a header that is needed was not sent.
+            InvalidParams: a required header was not sent, or has a wrong type.
         """
         signature, make = self.signature, self.context
         context = make(exchange)
-        # One context for all who ask for it: progress must not go backwards.
+        # One context for the function and its dependencies: it keeps progress increasing.
         for name in signature.contexts:
             arguments[name] = context
         for headed in signature.headers:
@@ -103,53 +103,54 @@ class Callee:
         finish: Finish,
         failed: Failed = unchanged,
     ) -> Outcome:
-        """The outcome of the call. Every way guards the author's code and the encoding of its
-        value: whatever is raised, SystemExit and its like included, reaches `failed` and nobody
-        else."""
-        if not self.is_simple or exchange.place is not None:
-            return self.elaborate(exchange, arguments, finish, failed)
-        self.fill(exchange, arguments)
-        work = partial(self.signature.function, **arguments)
-        is_async = self.signature.manner == "async"
-        return called(work, finish, failed, is_async=is_async, inline=self.inline)
+        """Return the outcome of the call.
 
-    def elaborate(
+        An exception of the author's code or of the encoding of its value, also a `SystemExit`, is
+        passed to `failed` and does not propagate."""
+        if not self.is_simple or exchange.place is not None:
+            return self.outcome_of_invocation(exchange, arguments, finish, failed)
+        self.inject(exchange, arguments)
+        work = partial(self.signature.function, **arguments)
+        is_async = self.signature.call_style == "async"
+        return outcome_of(work, finish, failed, is_async=is_async, inline=self.inline)
+
+    def outcome_of_invocation(
         self, exchange: Exchange, arguments: dict[str, Any], finish: Finish, failed: Failed
     ) -> Outcome:
-        """The longer way. It stays on one thread if it can."""
-        context = self.fill(exchange, arguments)
-        run = _Run(self, exchange, context, arguments)
+        """Return the outcome of a call that is not simple: on one thread if nothing awaits."""
+        context = self.inject(exchange, arguments)
+        run = _Invocation(self, exchange, context, arguments)
         if self.place is not None:
             exchange.place = self.place
         if exchange.place is not None:
             return run.on_the_loop(finish, failed)
         waits = self.timeout is not None or self.gate is not None or self.plan.is_async
-        if waits or "async" in self.signature.manner:
+        if waits or "async" in self.signature.call_style:
             return run.on_the_loop(finish, failed)
-        # That a tool only computes says nothing of what it depends on.
+        # `inline` is a promise about the function, not about its dependencies.
         return Blocking(
-            partial(run.on_a_thread, finish, failed), self.inline and not self.plan.supplies
+            partial(run.on_a_thread, finish, failed), self.inline and not self.plan.dependencies
         )
 
-    async def bounded(self, exchange: Exchange, work: Work) -> Result:
-        """The result of some work, within the bounds that the author has set for a call."""
+    async def within_limits(self, exchange: Exchange, work: Work) -> Result:
+        """Await `work` within the timeout and the concurrency limit of the function."""
         if self.gate is not None:
             work = partial(_gated, self.gate, work)
         if self.timeout is None:
             return await work()
         return await exchange.within(self.timeout, work(), self.signature.what)
 
-    async def unbounded(
+    async def without_limits(
         self, exchange: Exchange, arguments: dict[str, Any], finish: Finish
     ) -> Result:
-        """The result of the call, for somebody who minds the bounds and what is raised."""
-        context = self.fill(exchange, arguments)
+        """Return the result of the call, for a caller that applies the limits and `failed`."""
+        context = self.inject(exchange, arguments)
         if self.place is not None:
             exchange.place = self.place
-        return await _Run(self, exchange, context, arguments).resolved(finish)
+        return await _Invocation(self, exchange, context, arguments).run(finish)
 
 
-def called(
+def outcome_of(
     work: Callable[[], Any],
     finish: Finish,
     failed: Failed = unchanged,
@@ -157,7 +158,7 @@ def called(
     is_async: bool,
     inline: bool = False,
 ) -> Outcome:
-    """The outcome of a function that needs nothing more."""
+    """Return the outcome of a function that has all its arguments."""
     if is_async:
         return _awaited(work, finish, failed)
     return Blocking(partial(_guarded, work, finish, failed), inline)
@@ -177,80 +178,87 @@ async def _awaited(work: Callable[[], Any], finish: Finish, failed: Failed) -> R
         return failed(error)
 
 
-class _Run:
-    """One call that takes the longer way."""
+class _Invocation:
+    """One call with dependencies, questions, limits, or a generator."""
 
     def __init__(
-        self, callee: Callee, exchange: Exchange, context: Current, arguments: dict[str, Any]
+        self, callee: Callee, exchange: Exchange, context: BaseContext, arguments: dict[str, Any]
     ) -> None:
         self._callee = callee
         self._exchange = exchange
         self._context = context
         self._arguments = arguments
-        self._made: list[Any] = []
+        self._resolved: list[Any] = []
         self._count = 0
-        self._is_placed = False
-        # What the parts of the call set in context variables, each of the others sees.
+        self._is_on_its_loop = False
+        # Context variables, carried between the threads and the loop that run parts of the call.
         self._variables = copy_context()
 
     def on_a_thread(self, finish: Finish, failed: Failed) -> Result:
-        """All of it is plain: dependencies, the function, clean-up."""
+        """Run dependencies, function and clean-up on one worker thread: all are plain."""
         try:
-            return self._plainly(finish)
+            return self._run_plain(finish)
         except BaseException as error:
             return failed(error)
 
-    def _plainly(self, finish: Finish) -> Result:
+    def _run_plain(self, finish: Finish) -> Result:
         error: BaseException | None = None
         result: Result = b""
         cleanup: Cleanup | None = None
         try:
             with ExitStack() as stack:
                 try:
-                    if self._callee.signature.inquired:
-                        asked = self._inquiries()
-                        self._take_answers(self._exchange.ask_from_thread(asked) if asked else {})
-                    for supply in self._callee.plan.supplies:
-                        if supply.manner == "generator":
-                            self._made.append(stack.enter_context(self._manager(supply)))
+                    if self._callee.signature.asked_parameters:
+                        asked = self._questions()
+                        self._apply_answers(self._exchange.ask_from_thread(asked) if asked else {})
+                    for dependency in self._callee.plan.dependencies:
+                        if dependency.call_style == "generator":
+                            self._resolved.append(stack.enter_context(self._manager(dependency)))
                         else:
-                            self._made.append(supply.function(**self._inputs(supply)))
+                            self._resolved.append(
+                                dependency.function(**self._keywords_of(dependency))
+                            )
                     result = finish(self._call())
                 except BaseException as raised:
                     error = raised
                     raise
                 finally:
                     cleanup = self._clean_up(result, error)
-            # A dependency has caught it, and the call has failed all the same.
+            # A dependency may swallow the error in its clean-up; the call fails all the same.
             if error is not None:
                 raise error
             return result
         finally:
-            error = None  # it holds this frame, and the frame must not hold it
+            error = None  # break the cycle error -> traceback -> frame -> error
             if cleanup is not None:
                 cleanup.end()
 
     async def on_the_loop(self, finish: Finish, failed: Failed) -> Result:
-        """Some of it waits; what is plain is sent to a thread."""
+        """Run the call on the event loop, and its plain functions on worker threads."""
         try:
-            return await self._callee.bounded(self._exchange, partial(self.resolved, finish))
+            return await self._callee.within_limits(self._exchange, partial(self.run, finish))
         except BaseException as error:
             return failed(error)
 
-    async def resolved(self, finish: Finish) -> Result:
-        """The result, without the bounds and without what becomes of errors."""
+    async def run(self, finish: Finish) -> Result:
+        """Return the result; limits and `failed` are applied by the caller."""
         place, plan = self._exchange.place, self._callee.plan
-        is_plain = "async" not in self._callee.signature.manner and not plan.is_async
-        if place is not None and place.takes_coroutines and not is_plain and not self._is_placed:
-            # All of it runs there, its dependencies too.
-            self._is_placed = True
-            return cast(Result, await place.run(partial(self.resolved, finish)))
+        is_plain = "async" not in self._callee.signature.call_style and not plan.is_async
+        if (
+            place is not None
+            and place.takes_coroutines
+            and not is_plain
+            and not self._is_on_its_loop
+        ):
+            # The function and its dependencies run on the loop of `run_on=`.
+            self._is_on_its_loop = True
+            return cast(Result, await place.run(partial(self.run, finish)))
         if is_plain:
-            inline = self._callee.inline and not plan.supplies
-            return cast(Result, await self._on_thread(partial(self._plainly, finish), inline))
-        return await self._asynchronously(finish)
+            inline = self._callee.inline and not plan.dependencies
+            return cast(Result, await self._on_thread(partial(self._run_plain, finish), inline))
+        return await self._run_async(finish)
 
-    async def _asynchronously(self, finish: Finish) -> Result:
+    async def _run_async(self, finish: Finish) -> Result:
         error: BaseException | None = None
         result: Result = b""
         cleanup: Cleanup | None = None
@@ -258,60 +266,65 @@ class _Run:
             try:
                 async with AsyncExitStack() as stack:
                     try:
-                        result = await self._entered(stack, finish)
+                        result = await self._run_with_dependencies(stack, finish)
                     except BaseException as raised:
                         error = raised
                         raise
                     finally:
                         cleanup = self._clean_up(result, error)
             except BaseException:
-                # That the cleanup took too long does not change how the function has ended.
+                # A clean-up that timed out does not change the outcome of the function.
                 if cleanup is None or not cleanup.expired:
                     raise
             if error is not None:
                 raise error
             return result
         finally:
-            error = None  # as above
+            error = None  # break the cycle, as in `_run_plain`
             if cleanup is not None:
                 cleanup.end()
 
-    async def _entered(self, stack: AsyncExitStack, finish: Finish) -> Result:
-        """The result of the function, with its dependencies."""
-        if self._callee.signature.inquired:
-            asked = self._inquiries()
-            self._take_answers(await self._exchange.ask(asked) if asked else {})
-        for supply in self._callee.plan.supplies:
-            self._made.append(await self._take(supply, stack))
-        return await self._body(finish)
+    async def _run_with_dependencies(self, stack: AsyncExitStack, finish: Finish) -> Result:
+        """Ask the questions, resolve the dependencies, and call the function."""
+        if self._callee.signature.asked_parameters:
+            asked = self._questions()
+            self._apply_answers(await self._exchange.ask(asked) if asked else {})
+        for dependency in self._callee.plan.dependencies:
+            self._resolved.append(await self._resolve(dependency, stack))
+        return await self._call_async(finish)
 
     def _clean_up(self, result: Result, error: BaseException | None) -> Cleanup | None:
-        """The function has ended; what its dependencies have opened is closed."""
+        """Report the end of the function, before its dependencies clean up."""
         return self._exchange.clean_up(result, error) if self._callee.plan.cleans_up else None
 
-    async def _body(self, finish: Finish) -> Result:
-        manner, function = self._callee.signature.manner, self._callee.signature.function
-        if manner == "async" and self._callee.signature.has_rounds:
-            return finish(await self._context.rounds.settled(self._once))
-        if manner == "async":
-            return finish(await function(**self._filled()))
-        if manner == "async generator":
-            return finish(await self._last_of(function(**self._filled())))
-        work = partial(_finished, finish, self._call)
+    async def _call_async(self, finish: Finish) -> Result:
+        call_style, function = self._callee.signature.call_style, self._callee.signature.function
+        if call_style == "async" and self._callee.signature.has_rounds:
+            return finish(await self._context.rounds.settled(self._call_once))
+        if call_style == "async":
+            return finish(await function(**self._keywords()))
+        if call_style == "async generator":
+            return finish(await self._last_value_async(function(**self._keywords())))
+        work = partial(_call_and_finish, finish, self._call)
         return cast(Result, await self._on_thread(work, self._callee.inline))
 
-    async def _take(self, supply: Supply, stack: AsyncExitStack) -> Any:
-        inputs = self._inputs(supply)
-        if supply.manner == "async":
-            return await supply.function(**inputs)
-        if supply.manner == "async generator":
-            return await stack.enter_async_context(asynccontextmanager(supply.function)(**inputs))
-        if supply.manner == "plain":
-            return await self._on_thread(partial(supply.function, **inputs))
-        return await self._enter(self._manager(supply), stack)
+    async def _resolve(self, dependency: PlannedDependency, stack: AsyncExitStack) -> Any:
+        inputs = self._keywords_of(dependency)
+        if dependency.call_style == "async":
+            return await dependency.function(**inputs)
+        if dependency.call_style == "async generator":
+            return await stack.enter_async_context(
+                asynccontextmanager(dependency.function)(**inputs)
+            )
+        if dependency.call_style == "plain":
+            return await self._on_thread(partial(dependency.function, **inputs))
+        return await self._enter_on_thread(self._manager(dependency), stack)
 
-    async def _enter(self, manager: AbstractContextManager[Any], stack: AsyncExitStack) -> Any:
-        """Who is cancelled while the thread enters must leave all the same."""
+    async def _enter_on_thread(
+        self, manager: AbstractContextManager[Any], stack: AsyncExitStack
+    ) -> Any:
+        """Enter a context manager on a worker thread. If the call is cancelled meanwhile, the
+        manager is exited all the same, once it was entered."""
         entered: list[Any] = []
 
         def enter() -> None:
@@ -329,45 +342,48 @@ class _Run:
     async def _on_thread(
         self, work: Callable[[], Any], inline: bool = False, *, always: bool = False
     ) -> Any:
-        self._variables.run(_adopt, copy_context())
+        self._variables.run(_copy_variables, copy_context())
         work = partial(self._variables.run, work)
         try:
             return await self._exchange.settle(Blocking(work, inline, always))
         finally:
-            _adopt(self._variables)
+            _copy_variables(self._variables)
 
-    def _manager(self, supply: Supply) -> AbstractContextManager[Any]:
-        return contextmanager(supply.function)(**self._inputs(supply))
+    def _manager(self, dependency: PlannedDependency) -> AbstractContextManager[Any]:
+        return contextmanager(dependency.function)(**self._keywords_of(dependency))
 
-    def _inputs(self, supply: Supply) -> dict[str, Any]:
+    def _keywords_of(self, dependency: PlannedDependency) -> dict[str, Any]:
         return {
-            **dict.fromkeys(supply.contexts, self._context),
-            **{each.parameter.name: _header(each, self._exchange) for each in supply.headers},
-            **{name: self._arguments[argument] for name, argument in supply.arguments.items()},
-            **{name: self._made[index] for name, index in supply.supplies.items()},
-            **{parameter.name: made(parameter) for parameter in supply.defaults},
+            **dict.fromkeys(dependency.contexts, self._context),
+            **{each.parameter.name: _header(each, self._exchange) for each in dependency.headers},
+            **{name: self._arguments[argument] for name, argument in dependency.arguments.items()},
+            **{name: self._resolved[index] for name, index in dependency.dependencies.items()},
+            **{parameter.name: default_value(parameter) for parameter in dependency.defaults},
         }
 
-    def _filled(self) -> dict[str, Any]:
+    def _keywords(self) -> dict[str, Any]:
         given = self._callee.plan.given
-        return {**self._arguments, **{name: self._made[index] for name, index in given.items()}}
+        return {**self._arguments, **{name: self._resolved[index] for name, index in given.items()}}
 
     def _call(self) -> Any:
         if self._callee.signature.has_rounds:
-            return self._context.rounds.settled_on_thread(self._once)
-        return self._once()
+            return self._context.rounds.settled_on_thread(self._call_once)
+        return self._call_once()
 
-    def _once(self) -> Any:
-        value = self._callee.signature.function(**self._filled())
-        return self._last_in(value) if self._callee.signature.manner == "generator" else value
+    def _call_once(self) -> Any:
+        value = self._callee.signature.function(**self._keywords())
+        return (
+            self._last_value(value) if self._callee.signature.call_style == "generator" else value
+        )
 
-    # Parameters that the user fills
+    # Parameters with `Ask`
 
-    def _inquiries(self) -> dict[str, Question]:
-        """What the client can be asked. For the rest there is a default, or the call fails."""
+    def _questions(self) -> dict[str, Question]:
+        """Return the questions to send. A parameter with a default is skipped if the client does
+        not support its question; without a default the call fails."""
         return {
             each.parameter.name: each.question.question
-            for each in self._callee.signature.inquired
+            for each in self._callee.signature.asked_parameters
             if each.parameter.required or self._can_ask(each.question.question)
         }
 
@@ -376,21 +392,21 @@ class _Run:
         missing = lacking(caller.capabilities, caller.revision, [question])
         return not missing and can_express(caller.revision, question)
 
-    def _take_answers(self, answers: Mapping[str, Any]) -> None:
+    def _apply_answers(self, answers: Mapping[str, Any]) -> None:
         from ..elicitation.questions import Accepted  # noqa: PLC0415
 
-        for each in self._callee.signature.inquired:
+        for each in self._callee.signature.asked_parameters:
             parameter, answer = each.parameter, answers.get(each.parameter.name)
             if isinstance(answer, Accepted):
                 self._arguments[parameter.name] = answer.value  # pyright: ignore[reportUnknownMemberType]
             elif parameter.required:
                 raise ToolError(f"this needs an answer for {parameter.name!r}, and got none")
             else:
-                self._arguments[parameter.name] = made(parameter)
+                self._arguments[parameter.name] = default_value(parameter)
 
-    # A generator: each value it yields is progress, and the last one is the result.
+    # Generators: each yielded value is reported as progress, and the last one is the result.
 
-    def _last_in(self, values: Generator[Any, None, Any]) -> Any:
+    def _last_value(self, values: Generator[Any, None, Any]) -> Any:
         last = None
         try:
             while True:
@@ -404,7 +420,7 @@ class _Run:
         finally:
             values.close()
 
-    async def _last_of(self, values: AsyncGenerator[Any]) -> Any:
+    async def _last_value_async(self, values: AsyncGenerator[Any]) -> Any:
         last = None
         try:
             async for last in values:
@@ -425,18 +441,18 @@ async def _gated(gate: Gate, work: Work) -> Result:
         return await work()
 
 
-def _finished(finish: Finish, work: Callable[[], Any]) -> Result:
+def _call_and_finish(finish: Finish, work: Callable[[], Any]) -> Result:
     return finish(work())
 
 
-def _adopt(context: contextvars.Context) -> None:
-    """Set what is set in another context."""
+def _copy_variables(context: contextvars.Context) -> None:
+    """Copy the context variables of another context into the current one."""
     for variable, value in context.items():
-        if variable.get(context) is not value:  # the context itself is nobody's value
+        if variable.get(context) is not value:  # `context` as a default: no variable has it
             variable.set(value)
 
 
-def _header(headed: Headed, exchange: Exchange) -> Any:
+def _header(headed: HeaderParameter, exchange: Exchange) -> Any:
     headers: Mapping[str, str] = exchange.headers if exchange.headers is not None else {}
     value = headers.get(headed.header.name.lower())
     if value is not None:
@@ -449,4 +465,4 @@ def _header(headed: Headed, exchange: Exchange) -> Any:
             ) from None
     if headed.parameter.required:
         raise InvalidParams(f"this needs the HTTP header {headed.header.name}, which was not sent")
-    return made(headed.parameter)
+    return default_value(headed.parameter)

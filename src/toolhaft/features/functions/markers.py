@@ -1,6 +1,6 @@
-"""Signs in a signature: that a function wants the context of its call, or asks something.
+"""Markers in a signature: `Context`, `Ask` and `InputRequired`.
 
-This is all that a server loads of asking and of `Context` if none of its functions wants either.
+A light module: `Context` and the elicitation modules are imported only for functions that use them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,7 +14,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Asked(Generic[T_co]):
-    """Something that a client can be asked. The type is that of the answer."""
+    """A question to the client. The type parameter is the type of the answer."""
 
     __slots__ = ("question",)
 
@@ -23,7 +23,7 @@ class Asked(Generic[T_co]):
 
 
 class Ask:
-    """Fill a parameter with what the user answers: `size: Annotated[Size, Ask("Which size?")]`.
+    """Fill a parameter with the user's answer: `size: Annotated[Size, Ask("Which size?")]`.
 
     All such parameters of a function are asked for together, before it is called. If the user does
     not answer, or the client cannot be asked, the default counts; without one the call fails."""
@@ -34,12 +34,12 @@ class Ask:
         self.message = expect("Ask", "message", message, str)
 
 
-def wired(what: str, questions: Mapping[str, Asked[Any]]) -> dict[str, Question]:
-    """Several questions as they are put.
+def checked_questions(what: str, questions: Mapping[str, Asked[Any]]) -> dict[str, Question]:
+    """Return the protocol questions by name, after a check.
 
     Raises:
-        TypeError: there is one that is none.
-        ValueError: a name cannot be used.
+        TypeError: a value is not a question.
+        ValueError: a name is invalid.
     """
     for name, asked in questions.items():
         valid_key(what, "a name", name)
@@ -49,13 +49,12 @@ def wired(what: str, questions: Mapping[str, Asked[Any]]) -> dict[str, Question]
 
 
 class InputRequired:
-    """What a function returns that handles rounds itself: questions to ask, and then to call it
-    again, with the answers in `ctx.answers` and with `state` in `ctx.state`. With a state and no
-    question it is called again as soon as the client comes back.
+    """The result of a function that handles rounds itself: questions for the client. The function
+    is called again with the answers in `ctx.answers` and with `state` in `ctx.state`; with a state
+    and no question, as soon as the client repeats the call.
 
-    Answers are plain values here, as JSON has them. The state is sealed, so that no client can
-    change it, but it can be read unless the extra `[auth]` is there. A function that may return
-    this says so: `-> str | InputRequired`."""
+    Answers are plain JSON values. The state is signed, so that no client can change it; it is
+    encrypted only with the extra `[auth]`. Annotate the return type: `-> str | InputRequired`."""
 
     __slots__ = ("questions", "state")
 
@@ -64,41 +63,41 @@ class InputRequired:
             raise TypeError('InputRequired takes questions by name, as in {"size": Elicit(…)}')
         if not questions and state is None:
             raise ValueError("InputRequired needs a question, or a state to be called again with")
-        wired("InputRequired", questions)
+        checked_questions("InputRequired", questions)
         self.questions = dict(questions)
         self.state = state
 
 
 class Rounds(Protocol):
-    """What a function has asked that returns `InputRequired`, so far."""
+    """Rounds of a function that returns `InputRequired`."""
 
     async def settled(self, call: Callable[[], Awaitable[Any]], /) -> Any:
-        """What a function returns in the end; it is called again with every round of answers."""
+        """Call the function again with each round of answers; return its final value."""
         ...
 
     def settled_on_thread(self, call: Callable[[], Any], /) -> Any:
-        """The same for a plain function, which waits on its own thread."""
+        """Do the same for a plain function, waiting on its worker thread."""
         ...
 
 
-class Current:
-    """The call that runs. `Context`, which authors know, is the only class of this kind."""
+class BaseContext:
+    """Base class of `Context`, its only subclass, without the imports of `Context`."""
 
     __slots__ = ()
 
     @property
     def rounds(self) -> Rounds:
-        """What a function has asked that returns `InputRequired`; for the library itself."""
+        """Rounds of a function that returns `InputRequired`; internal."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Raise if nobody waits for the answer any more."""
+        """Raise if the call was cancelled or timed out."""
         raise NotImplementedError
 
 
-MakeContext = Callable[[Exchange], Current]
+MakeContext = Callable[[Exchange], BaseContext]
 
 
 def is_context(annotation: object) -> bool:
-    """Is this `Context` itself? An author who names it has loaded it."""
-    return isinstance(annotation, type) and annotation.__base__ is Current
+    """Whether an annotation is `Context`, without importing it."""
+    return isinstance(annotation, type) and annotation.__base__ is BaseContext

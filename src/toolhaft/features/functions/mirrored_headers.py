@@ -1,7 +1,7 @@
 """Arguments that HTTP headers repeat: `x-mcp-header` in the schema of a tool.
 
-A proxy routes by headers and does not read bodies. So a client of 2026-07-28 says such an argument
-twice, and we see to it that it says the same twice (`headers.py`).
+A proxy routes by headers and does not read bodies. So a client of 2026-07-28 also sends such an
+argument as a header, and the server checks that both are equal (`header_check.py`).
 """
 
 from collections.abc import Iterator
@@ -15,16 +15,16 @@ KEY: Final = "x-mcp-header"
 
 
 class Mirrored(Struct, frozen=True):
-    """An argument, by the way to it, and the header that repeats it."""
+    """An argument, by its path in the arguments, and the header that repeats it."""
 
     path: tuple[str, ...]
     header: str
 
 
 def is_marked(schema: Any) -> bool:
-    """Is there such a mark anywhere in a schema, allowed or not?"""
+    """Whether `x-mcp-header` is anywhere in a schema, also where it is not allowed."""
     todo: list[Any] = [schema]
-    for part in todo:  # which grows meanwhile
+    for part in todo:  # the list grows during the loop
         if isinstance(part, dict):
             members: dict[str, Any] = cast(Any, part)
             if KEY in members:
@@ -37,8 +37,7 @@ def is_marked(schema: Any) -> bool:
 
 
 def mirrored(schema: Schema, path: tuple[str, ...] = ()) -> Iterator[Mirrored]:
-    """The arguments that headers repeat, of a schema that was checked: they are properties, or
-    properties of one of these."""
+    """Yield the mirrored arguments of a checked schema, where they are properties at any depth."""
     properties: dict[str, Any] = schema.get("properties", {})
     for name, part in properties.items():
         if isinstance(part, dict):

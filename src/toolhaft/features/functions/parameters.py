@@ -1,4 +1,4 @@
-"""The parameters of a function: who fills each of them, and what a client is told of it."""
+"""The parameters of a function, by source: client, context, dependency, header or user."""
 
 import enum
 import inspect
@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ...schema.annotated import alias_of, is_field, read_notes
-from ...schema.codecs import kind_of
+from ...schema.codecs import codec_of
 from ...schema.fields import MISSING, given_default, is_dataclass_field
 from ...schema.fresh_defaults import can_change, renewed
 from ...schema.from_types import schema_of
@@ -22,7 +22,7 @@ from .markers import Ask, Asked, is_context
 
 _KINDS = inspect.Parameter
 _MSGSPEC_FIELD = type(msgspec.field(default=0))
-# Notes that say nothing until they are called, and how they are written.
+# Markers that have to be called, each with an example for the error message.
 _UNCALLED = (
     (Header, 'Header("X-Tenant")'),
     (Depends, "Depends(function)"),
@@ -36,52 +36,52 @@ class Unsafe:
 
 
 class Parameter(Struct, frozen=True):
-    """One argument that a caller may give."""
+    """An argument of the client."""
 
     name: str
     type: Any
     description: str | None = None
     default: Any = MISSING
-    # Makes the default anew for each call.
+    # Makes a new default for each call.
     default_factory: Callable[[], Any] | None = None
     completer: Complete | None = None
     unsafe: bool = False
-    # Did the author add something to its schema?
+    # Whether an annotation adds members to its schema.
     extra: bool = False
 
     @property
     def required(self) -> bool:
-        """Must a caller give it?"""
+        """Whether it has no default."""
         return self.default is MISSING and self.default_factory is None
 
 
-class Headed(Struct, frozen=True):
-    """A parameter that a header fills."""
+class HeaderParameter(Struct, frozen=True):
+    """A parameter that is filled with an HTTP header."""
 
     parameter: Parameter
     header: Header
-    # The type as it is read.
+    # The type that msgspec converts the header to.
     native: Any
-    # Is it a list, which has each of several values?
+    # Whether it is a list: the header is split at its commas.
     many: bool
 
 
-class Inquired(Struct, frozen=True):
-    """A parameter that the user fills."""
+class AskedParameter(Struct, frozen=True):
+    """A parameter that is filled with an answer of the user."""
 
     parameter: Parameter
     question: Asked[Any]
 
 
 class Parameters(Struct):
-    """All parameters of a function, by who fills them."""
+    """All parameters of a function, by source."""
 
     given: list[Parameter]
     contexts: list[str]
     dependencies: dict[str, Dependency]
-    headers: list[Headed]
-    inquired: list[Inquired]
-    # Takes whatever else is given: `**arguments`.
+    headers: list[HeaderParameter]
+    asked_parameters: list[AskedParameter]
+    # Whether the function takes `**arguments`, and their annotation.
     rest: bool
     rest_type: Any
     returns: Any
@@ -89,19 +89,19 @@ class Parameters(Struct):
 
 
 def parameters_of(function: Callable[..., Any], what: str) -> Parameters:
-    """Sort out the parameters of a function.
+    """Classify the parameters of a function.
 
     Raises:
-        TypeError: one of them cannot be filled; the message names it and says what to do.
+        TypeError: a parameter cannot be filled; the message names it and says what to do.
     """
     hints = _hints(function, what)
-    named = _named(function, what)
+    named = _keyword_parameters(function, what)
     found = Parameters(
         given=[],
         contexts=[],
         dependencies={},
         headers=[],
-        inquired=[],
+        asked_parameters=[],
         rest=False,
         rest_type=Any,
         returns=hints.get("return", _KINDS.empty),
@@ -118,15 +118,15 @@ def parameters_of(function: Callable[..., Any], what: str) -> Parameters:
         if _is_context(annotation):
             found.contexts.append(parameter.name)
         else:
-            _sort(parameter, annotation, found, what)
+            _classify(parameter, annotation, found, what)
     return found
 
 
-def _headed(parameter: Parameter, header: Header, what: str) -> Headed:
+def _header_parameter(parameter: Parameter, header: Header, what: str) -> HeaderParameter:
     try:
         schema = schema_of(parameter.type, given=True)
-        native = kind_of(parameter.type).native
-        return Headed(parameter, header, native, _is_array(schema))
+        native = codec_of(parameter.type).native
+        return HeaderParameter(parameter, header, native, _is_array(schema))
     except TypeError as error:
         raise TypeError(f"{what}: parameter {parameter.name!r}: {error}") from None
 
@@ -141,16 +141,16 @@ def _is_array(schema: dict[str, Any]) -> bool:
     )
 
 
-def _inquired(parameter: Parameter, note: Ask, what: str) -> Inquired:
+def _asked_parameter(parameter: Parameter, note: Ask, what: str) -> AskedParameter:
     from ..elicitation.questions import Elicit  # noqa: PLC0415
 
     try:
-        return Inquired(parameter, Elicit(note.message, parameter.type))
+        return AskedParameter(parameter, Elicit(note.message, parameter.type))
     except TypeError as error:
         raise TypeError(f"{what}: parameter {parameter.name!r}: {error}") from None
 
 
-def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters, what: str) -> None:
+def _classify(parameter: inspect.Parameter, annotation: Any, found: Parameters, what: str) -> None:
     base, notes = annotation, list[Any]()
     if isinstance(annotation, Dependency):
         raise TypeError(
@@ -159,7 +159,7 @@ def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters, what
         )
     if get_origin(annotation) is Annotated:
         base, *notes = get_args(annotation)
-    elif get_origin(annotation) in (Union, UnionType):  # a note may stand beside one of several
+    elif get_origin(annotation) in (Union, UnionType):  # a marker may be inside a member of a union
         inside = [get_args(each) for each in get_args(annotation) if get_origin(each) is Annotated]
         notes += [
             note for _, *each in inside for note in each if isinstance(note, Dependency | Header)
@@ -171,27 +171,27 @@ def _sort(parameter: inspect.Parameter, annotation: Any, found: Parameters, what
         notes.append(default)
         default = MISSING
     elif isinstance(default, _MSGSPEC_FIELD) or is_dataclass_field(default):
-        # The typed way to have it made for each call.
+        # `field(default_factory=…)` as a default, which type checkers accept.
         field = cast(Any, default)
         factory = field.default_factory
         default = factory if callable(factory) else given_default(field)
         default = MISSING if default is msgspec.NODEFAULT else default
-    described = _described(parameter.name, base, notes, default)
+    described = _make_parameter(parameter.name, base, notes, default)
     for note in notes:
         if isinstance(note, Dependency):
             found.dependencies[parameter.name] = note
             return
         if isinstance(note, Header):
-            found.headers.append(_headed(described, note, what))
+            found.headers.append(_header_parameter(described, note, what))
             return
         if isinstance(note, Ask):
-            found.inquired.append(_inquired(described, note, what))
+            found.asked_parameters.append(_asked_parameter(described, note, what))
             return
     found.given.append(described)
 
 
 def _refuse_aliases(name: str, notes: list[Any], what: str) -> None:
-    """The name of an argument is that of its parameter; one that a note gives would be ignored."""
+    """Refuse an alias: arguments have the names of their parameters, so it would be ignored."""
     for alias in filter(None, map(alias_of, notes)):
         raise TypeError(
             f"{what}: parameter {name!r} has the alias {alias!r}, and arguments have the names of "
@@ -200,7 +200,8 @@ def _refuse_aliases(name: str, notes: list[Any], what: str) -> None:
 
 
 def _refuse_uncalled(name: str, notes: list[Any], what: str) -> None:
-    """A note without its parentheses would be ignored, and clients asked for the value."""
+    """Refuse a marker without parentheses: it would be ignored, and the client would have to
+    send the value."""
     for note in notes:
         for uncalled, example in _UNCALLED:
             if note is uncalled:
@@ -209,9 +210,9 @@ def _refuse_uncalled(name: str, notes: list[Any], what: str) -> None:
                 )
 
 
-def _described(name: str, base: Any, notes: list[Any], default: Any) -> Parameter:
+def _make_parameter(name: str, base: Any, notes: list[Any], default: Any) -> Parameter:
     read = read_notes(notes)
-    completer, unsafe, annotation = _own_completer(base), False, base
+    completer, unsafe, annotation = _completer_of_type(base), False, base
     for note in read.rest:
         if isinstance(note, Complete):
             completer = note
@@ -223,11 +224,11 @@ def _described(name: str, base: Any, notes: list[Any], default: Any) -> Paramete
     if default is not MISSING and callable(default):
         default, factory = MISSING, default
     if can_change(default):
-        # A copy for each call, of a copy that stays as it is published, whatever becomes of the
-        # author's own object.
+        # A copy for each call, made from a private copy: the published default must not change with
+        # the author's object.
         default = renewed(default)
         factory = partial(renewed, default)
-    for note in notes:  # whatever constrains stays beside the type
+    for note in notes:  # constraints stay in the annotation
         if not isinstance(note, str):
             annotation = Annotated[annotation, note]
     if default is None and not _takes_none(base):
@@ -266,9 +267,9 @@ def _hints(function: Callable[..., Any], what: str) -> dict[str, Any]:
         ) from None
 
 
-def _named(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
-    """The parameters of a function that is called by name."""
-    fixed = _fixed(function)
+def _keyword_parameters(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
+    """Return the parameters of a function that is called with keyword arguments."""
+    fixed = _bound_keywords(function)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -295,8 +296,8 @@ def _named(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
     return parameters
 
 
-def _fixed(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """What a `partial` has fixed is not the caller's to give."""
+def _bound_keywords(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the keywords that a `partial` has bound, which are no arguments of the client."""
     return function.keywords if isinstance(function, partial) else {}
 
 
@@ -309,12 +310,12 @@ def _is_context(annotation: object) -> bool:
     return is_context(annotation)
 
 
-def _own_completer(annotation: Any) -> Complete | None:
-    """Types that know their values complete by themselves."""
+def _completer_of_type(annotation: Any) -> Complete | None:
+    """Return the completer of a `Literal` or an `Enum`: its values."""
     if get_origin(annotation) is Annotated:
-        return _own_completer(get_args(annotation)[0])
+        return _completer_of_type(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        found = [_own_completer(each) for each in get_args(annotation)]
+        found = [_completer_of_type(each) for each in get_args(annotation)]
         return next((completer for completer in found if completer is not None), None)
     if get_origin(annotation) is Literal:
         return Complete.among(get_args(annotation))

@@ -1,7 +1,7 @@
-"""A function as the protocol sees it: its parameters, their decoder, their schema.
+"""The signature of a function: its parameters, their decoder, their schema.
 
-The raw arguments of a call are read in one pass (`features/decoding.py`). Only what does not pass
-is looked at a second time, slowly, to say everything that is wrong with it.
+The raw arguments of a call are decoded in one pass (`decoding.py`). Arguments that fail it are
+bound a second time, one by one, which converts more and collects every problem.
 """
 
 import re
@@ -18,14 +18,14 @@ from ...encoding.json_bounds import TooMuch
 from ...encoding.json_members import is_each_once, repeated
 from ...errors import InvalidParams, ParseError, clipped, shown
 from ...schema.codecs import (
+    Codec,
     Decode,
-    Kind,
     Objection,
+    codec_of,
     convert,
     finished,
     in_words,
     is_plain,
-    kind_of,
     objection,
     worded,
     write_hook,
@@ -40,27 +40,28 @@ from ..lazy_validation import (
     problems,
     unpacked,
 )
-from .call_style import manner_of, value_of, without_questions
-from .decoding import Only, decoder_of_all
-from .large_arguments import Admission
+from .call_style import call_style_of, value_type_of, without_questions
+from .decoding import SingleArgumentDecoder, decoder_of_all
+from .large_arguments import ArgumentLimits
 from .mirrored_headers import is_marked
 from .parameters import Parameter, parameters_of
 
-# Why `**arguments` are refused, and what to do, where a schema is made of the annotations.
+# End of the error message for `**arguments` where the schema is derived from annotations.
 NO_SCHEMA = "has no schema; name each argument, take one dict, or pass input_schema="
 _NOTHING = Raw(b"{}")
-# In arguments of this length it is quicker to count colons than to look for their names.
+# Length in bytes up to which repeated names are detected by counting colons, and the number of
+# parameters up to which longer arguments are searched for each name.
 _SHORT = 256
 _FEW = 3
-# Longer arguments are read on a thread, unless they are of types that are quick to read.
+# Length in bytes above which arguments are decoded on a worker thread, unless all types are light.
 _LARGE = 16_384
-# So many are told of, at most.
+# Unknown arguments named in an error.
 _MOST_UNKNOWN = 20
 _decode_anything = msgspec.json.Decoder().decode
 
 
 class BadArguments(Exception):
-    """The arguments of a call do not fit; one line per problem."""
+    """The arguments of a call are invalid; one line per problem."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -68,41 +69,41 @@ class BadArguments(Exception):
 
 
 class LargeArguments(Exception):
-    """The arguments of a call may take long to read; `bind_large` reads them."""
+    """The arguments of a call may be slow to decode; use `bind_large` on a worker thread."""
 
 
 class Signature:
-    """How a function is called with what came over the wire."""
+    """A function with the decoder and the schema of its arguments."""
 
-    # No dict, which `cached_property` would need: members of it are slow to read for ever after.
+    # Slots and no `cached_property`: attributes of an instance dict are slower to read.
     __slots__ = (
         "_accepted_schema",
-        "_admission",
         "_checked",
+        "_codecs",
         "_decode",
         "_explicit",
-        "_kinds",
-        "_lacking",
-        "_large",
+        "_large_size",
+        "_limits",
         "_only",
+        "_quoted_names",
         "_required",
         "_rest",
         "_schema",
-        "_spelled",
         "_strict",
+        "_unconverted",
         "_unfinished",
         "_unknown_members",
-        "_unread",
+        "_with_inner_defaults",
+        "asked_parameters",
+        "call_style",
         "contexts",
         "dependencies",
         "documentation",
         "function",
         "has_rounds",
         "headers",
-        "inquired",
         "is_marked",
         "is_returned",
-        "manner",
         "parameters",
         "returns",
         "what",
@@ -120,8 +121,8 @@ class Signature:
     ) -> None:
         """
         Args:
-            explicit: the author's schema of the arguments, given by this option.
-            rest: why `**arguments` are refused where there is no such schema; None if they are not.
+            explicit: the author's schema of the arguments, given by `option`.
+            rest: end of the error message for `**arguments` without a schema; None allows them.
         """
         self.function = function
         self.what = what
@@ -138,45 +139,47 @@ class Signature:
         self.contexts = found.contexts
         self.dependencies = found.dependencies
         self.headers = found.headers
-        self.inquired = found.inquired
+        self.asked_parameters = found.asked_parameters
         self.documentation = documentation(function, found.names, what)
-        self.manner = manner_of(function)
-        returns, self.is_returned = value_of(found.returns, self.manner)
-        # Does it handle rounds of questions itself?
+        self.call_style = call_style_of(function)
+        returns, self.is_returned = value_type_of(found.returns, self.call_style)
+        # Whether it handles rounds itself, by returning `InputRequired`.
         self.returns, self.has_rounds = without_questions(returns)
         self._explicit = explicit
         self._rest = found.rest
-        # To see that no argument stands twice: how many must be given, and all names if they are
-        # few. An author's schema may allow others.
+        # To detect repeated names quickly: the number of required arguments, and the quoted names
+        # if there are few. Not with an author's schema, which may allow other names.
         self._required = -1
-        self._spelled: list[bytes] = []
+        self._quoted_names: list[bytes] = []
         if explicit is None:
             self._required = sum(parameter.required for parameter in found.given)
             if len(found.given) <= _FEW:
-                self._spelled = [b'"%b"' % each.name.encode() for each in found.given]
+                self._quoted_names = [b'"%b"' % each.name.encode() for each in found.given]
         self._strict = strict
-        # Is something handed on as it came, and not converted?
-        self._unread = found.rest or any(each.type is Any for each in found.given)
+        # Whether an argument is passed on without conversion.
+        self._unconverted = found.rest or any(each.type is Any for each in found.given)
         if explicit is not None:
-            self._match(explicit.schema, option)
-        # Does a header repeat one of the arguments, or a part of one?
+            self._check_schema(explicit.schema, option)
+        # Whether a header mirrors an argument, or a part of one.
         self.is_marked = False
-        self._large = _LARGE
-        self._kinds = {each.name: self._kind(each) for each in self.parameters}
-        self._admission = Admission(self.parameters, self._kinds)
-        # Does msgspec leave something for us to do?
-        self._checked = any(kind.checked for kind in self._kinds.values())
-        self._lacking = [name for name, kind in self._kinds.items() if kind.lacks_defaults]
-        self._unfinished = self._checked or bool(self._lacking) or explicit is not None
+        self._large_size = _LARGE
+        self._codecs = {each.name: self._codec(each) for each in self.parameters}
+        self._limits = ArgumentLimits(self.parameters, self._codecs)
+        # Whether a type needs checks by JSON Schema, and arguments that need defaults inside.
+        self._checked = any(codec.checked for codec in self._codecs.values())
+        self._with_inner_defaults = [
+            name for name, codec in self._codecs.items() if codec.lacks_defaults
+        ]
+        self._unfinished = self._checked or bool(self._with_inner_defaults) or explicit is not None
         self._decode: Decode = self._decode_first
-        # Reads the only argument, where there is one.
-        self._only: Only | None = None
+        # The shorter decoder of a function with one parameter.
+        self._only: SingleArgumentDecoder | None = None
         if len(self.parameters) == 1 and not (self._unfinished or self._rest):
             (only,) = self.parameters
-            self._only = Only(only, self._kinds[only.name], strict=strict)
+            self._only = SingleArgumentDecoder(only, self._codecs[only.name], strict=strict)
         types = {each.name: each.type for each in self.parameters}
         self._unknown_members = UnknownMembers(types, strict=strict)
-        # Made when somebody wants to see them.
+        # Derived on first use.
         given = None if explicit is None else explicit.schema
         self._schema = self._accepted_schema = given
 
@@ -184,17 +187,17 @@ class Signature:
     def schema(self) -> Schema:
         """The schema of the arguments, as an object."""
         if self._schema is None:
-            self._schema = self._derived(published=True)
+            self._schema = self._derive_schema(published=True)
         return self._schema
 
     @property
     def _accepted(self) -> Schema:
-        """The same for our own checks: the schema of all that is accepted."""
+        """The schema for validation, which accepts more than the published one."""
         if self._accepted_schema is None:
-            self._accepted_schema = self._derived(published=False)
+            self._accepted_schema = self._derive_schema(published=False)
         return self._accepted_schema
 
-    def _derived(self, *, published: bool) -> Schema:
+    def _derive_schema(self, *, published: bool) -> Schema:
         said = {p.name: self.description_of(p) for p in self.parameters} if published else {}
         return object_schema(
             ((p.name, p.type, said.get(p.name), p.default) for p in self.parameters),
@@ -203,27 +206,27 @@ class Signature:
         )
 
     def description_of(self, parameter: Parameter) -> str | None:
-        """What a parameter is for: by its annotation, or else by the docstring."""
+        """Return the description of a parameter from its annotation, or else the docstring."""
         if parameter.description is not None:
             return parameter.description
         return self.documentation.parameters.get(parameter.name)
 
     def parameter(self, name: str) -> Parameter | None:
-        """The parameter of this name, if there is one."""
+        """Return the parameter of this name, if there is one."""
         return next((p for p in self.parameters if p.name == name), None)
 
     def bind(self, raw: Raw | UnsetType) -> dict[str, Any]:
-        """The keyword arguments of a call.
+        """Decode the keyword arguments of a call.
 
         Raises:
-            BadArguments: they are not what the function takes.
-            LargeArguments: they have to be read elsewhere than on the event loop.
-            InvalidParams: they are no object, or one of them stands twice.
+            BadArguments: they do not fit the parameters.
+            LargeArguments: they have to be decoded on a worker thread.
+            InvalidParams: they are no object, or a name is repeated.
             ParseError: they are not JSON.
         """
         if raw is UNSET or (len(raw) == 4 and is_null(raw)):
             raw = _NOTHING
-        elif len(raw) > self._large and self._is_heavy:
+        elif len(raw) > self._large_size and self._is_heavy:
             raise LargeArguments
         text = bytes(raw)
         only, unfinished = self._only, self._unfinished
@@ -231,122 +234,122 @@ class Signature:
             try:
                 return {only.name: only.decode(inside)}
             except (msgspec.MsgspecError, UnicodeError, RecursionError):
-                unfinished = True  # what it is about is found out below
-        # Each member has a colon. As many colons as there are arguments that must be given: either
-        # each of these stands there once, or one is missing, which the decoder finds.
+                unfinished = True  # `_bind_slowly` finds the cause
+        # Each member has a colon. If there are as many colons as required arguments, then either
+        # each is there once, or one is missing, which the decoder detects.
         if len(text) > _SHORT:
-            if not self._spelled or not is_each_once(text, self._spelled):
-                _check_names(raw)
+            if not self._quoted_names or not is_each_once(text, self._quoted_names):
+                _check_repeated(raw)
         elif text.count(b":") != self._required:
-            _check_names(raw)
+            _check_repeated(raw)
         if not unfinished:
             decode = self._decode
             try:
                 return asdict(decode(raw))
             except (msgspec.MsgspecError, UnicodeError, RecursionError):
-                pass  # what it is about is found out below
-        return self._bound(raw)
+                pass  # `_bind_slowly` finds the cause
+        return self._bind_slowly(raw)
 
-    def _bound(self, raw: Raw) -> dict[str, Any]:
-        """The same, step by step."""
+    def _bind_slowly(self, raw: Raw) -> dict[str, Any]:
+        """Decode, validate and fill in defaults in separate steps."""
         try:
             if self._explicit is not None:
-                return self._bind_by_schema(_object(_decode_anything(raw)))
+                return self._bind_by_schema(_require_object(_decode_anything(raw)))
             try:
                 arguments = asdict(self._decode(raw))
             except msgspec.ValidationError:
-                return self._look_again(_object(_decode_anything(raw)))
+                return self._convert_each(_require_object(_decode_anything(raw)))
             if self._checked:
                 self._check(_decode_anything(raw))
-            self._finish(arguments)
+            self._fill_inner_defaults(arguments)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise ParseError(f"the arguments are not JSON: {clipped(str(error))}") from None
         return arguments
 
     @property
     def _is_heavy(self) -> bool:
-        """May it take long to read large arguments? Not if all of them are numbers and texts."""
+        """Whether large arguments may be slow to decode: not if all are numbers and strings."""
         if self._explicit is not None or self._checked:
             return True
-        return not self._admission.is_light
+        return not self._limits.is_light
 
     def bind_large(self, raw: Raw) -> dict[str, Any]:
-        """The same as `bind` for large arguments, on a worker thread.
+        """Do the same as `bind` for large arguments, on a worker thread.
 
         Raises:
-            BadArguments: also for what would take too long to read; the message names the bound.
+            BadArguments: also for an argument over its limit, which the message names.
         """
-        _check_names(raw)
+        _check_repeated(raw)
         try:
-            if self._admission.is_bounded:
-                self._admit(_object(_decode_anything(raw)))
+            if self._limits.is_bounded:
+                self._check_limits(_require_object(_decode_anything(raw)))
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise ParseError(f"the arguments are not JSON: {clipped(str(error))}") from None
-        return self._bound(raw)
+        return self._bind_slowly(raw)
 
-    def _admit(self, given: Mapping[str, Any]) -> None:
-        if found := self._admission.problems(given):
+    def _check_limits(self, given: Mapping[str, Any]) -> None:
+        if found := self._limits.problems(given):
             raise BadArguments(found)
 
     @staticmethod
     def read(raw: Raw | UnsetType) -> dict[str, Any]:
-        """The arguments of a call as they came, once `bind` has found nothing wrong with them."""
+        """Return the arguments as plain JSON values, after `bind` has accepted them."""
         if raw is UNSET or (len(raw) == 4 and is_null(raw)):
             return {}
-        return _object(_decode_anything(raw))
+        return _require_object(_decode_anything(raw))
 
     def bind_strings(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The same for arguments that came as strings: of a prompt, or out of a URI.
+        """Convert arguments that are strings: of a prompt, or of a URI template.
 
         Raises:
-            BadArguments: they are not what the function takes.
+            BadArguments: they do not fit the parameters.
         """
-        if sum(map(len, values.values())) > self._large:
-            self._admit(values)
+        if sum(map(len, values.values())) > self._large_size:
+            self._check_limits(values)
         if not self._rest:
-            return self._look_again(values)
-        known = {name: value for name, value in values.items() if name in self._kinds}
-        return {**values, **self._look_again(known)}
+            return self._convert_each(values)
+        known = {name: value for name, value in values.items() if name in self._codecs}
+        return {**values, **self._convert_each(known)}
 
     @property
     def has_rest(self) -> bool:
-        """Does the function take `**arguments`, whatever their names?"""
+        """Whether the function takes `**arguments`."""
         return self._rest
 
-    def _kind(self, parameter: Parameter) -> Kind:
+    def _codec(self, parameter: Parameter) -> Codec:
         try:
             if not is_plain(parameter.type):
                 self.is_marked |= is_marked(schema_of(parameter.type, given=True))
-            kind = kind_of(parameter.type, strict=self._strict, closed=self._explicit is None)
+            codec = codec_of(parameter.type, strict=self._strict, closed=self._explicit is None)
         except (TypeError, ValueError, RecursionError, re.error) as error:
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: {error or 'a type without an end'}; "
                 f"{CARRIED}"
             ) from None
         try:
-            if kind.patterns and (longest := longest_match(kind.patterns)) is not None:
-                self._large = min(self._large, longest)
+            if codec.patterns and (longest := longest_match(codec.patterns)) is not None:
+                self._large_size = min(self._large_size, longest)
         except (ValueError, RecursionError, re.error) as error:
             raise TypeError(f"{self.what}: parameter {parameter.name!r}: {error}") from None
-        self._check_default(parameter, kind)
-        if kind.hidden:
+        self._check_default(parameter, codec)
+        if codec.hidden:
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: a client could set "
-                f"{kind.hidden[0]}, which is not for callers (init=False); take a class without it"
+                f"{codec.hidden[0]}, which is not for callers (init=False); take a class without it"
             )
-        return kind
+        return codec
 
-    def _check_default(self, parameter: Parameter, kind: Kind) -> None:
-        """A default that is JSON has to be of its type; what is not JSON is the author's secret."""
+    def _check_default(self, parameter: Parameter, codec: Codec) -> None:
+        """Check the type of a default. One that JSON cannot express is not checked."""
         default = parameter.default
-        if default is None or default is MISSING or type(default) is kind.native:
+        if default is None or default is MISSING or type(default) is codec.native:
             return
         try:
             plain = msgspec.to_builtins(default, enc_hook=write_hook)
         except (TypeError, ValueError, OverflowError, RecursionError):
             return
         try:
-            convert(plain, kind.native, strict=True)
+            convert(plain, codec.native, strict=True)
         except msgspec.ValidationError as error:
             words = "; ".join(in_words(error)).removeprefix(": ")
             raise TypeError(
@@ -354,9 +357,8 @@ class Signature:
                 f"its type: {words}"
             ) from None
 
-    def _match(self, schema: Schema, option: str) -> None:
-        """What an author's schema, given by this option, lets through has to be what the function
-        takes."""
+    def _check_schema(self, schema: Schema, option: str) -> None:
+        """Check that the function takes all arguments that an author's schema allows."""
         properties: dict[str, Any] = schema.get("properties", {})
         known = {parameter.name for parameter in self.parameters}
         if not self._rest and (unknown := properties.keys() - known):
@@ -372,12 +374,12 @@ class Signature:
             )
 
     def _decode_first(self, raw: Raw | bytes) -> Any:
-        """The decoder is made with the first call: a server may have thousands of tools."""
-        self._decode = decoder_of_all(self.parameters, self._kinds, strict=self._strict)
+        """Make the decoder on the first call: a server may have thousands of tools."""
+        self._decode = decoder_of_all(self.parameters, self._codecs, strict=self._strict)
         return self._decode(raw)
 
     def _check(self, given: Any) -> None:
-        lenient = not (self._strict or self._unread)
+        lenient = not (self._strict or self._unconverted)
         if self._explicit is not None:
             found = self._explicit.problems(given, lenient=lenient)
         else:
@@ -387,15 +389,15 @@ class Signature:
 
     def _bind_by_schema(self, given: dict[str, Any]) -> dict[str, Any]:
         self._check(given)
-        known = {name: value for name, value in given.items() if name in self._kinds}
+        known = {name: value for name, value in given.items() if name in self._codecs}
         if not self._rest and len(known) < len(given):
             unknown = self._unknown(given)
             raise BadArguments([f"{clipped(name)}: unknown argument" for name in unknown])
-        arguments = self._look_again(known)
+        arguments = self._convert_each(known)
         return {**given, **arguments} if self._rest else arguments
 
-    def _look_again(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Read each argument by itself; models and forms like to send JSON in strings."""
+    def _convert_each(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Convert the arguments one by one, also JSON in strings, which some clients send."""
         arguments: dict[str, Any] = {}
         wrong: dict[str, Objection] = dict.fromkeys(
             self._unknown(given), (("", "unknown argument"),)
@@ -408,18 +410,18 @@ class Signature:
                 elif parameter.required:
                     wrong[name] = (("", "missing"),)
                 else:
-                    arguments[name] = made(parameter)
+                    arguments[name] = default_value(parameter)
             except msgspec.ValidationError as error:
                 wrong[name] = objection(error)
         if wrong:
-            raise BadArguments(self._explained(dict(given), wrong))
+            raise BadArguments(self._problem_lines(dict(given), wrong))
         if self._checked:
             self._check(given)
-        self._finish(arguments)
+        self._fill_inner_defaults(arguments)
         return arguments
 
     def _unknown(self, given: Mapping[str, Any]) -> Iterator[str]:
-        return islice((name for name in given if name not in self._kinds), _MOST_UNKNOWN)
+        return islice((name for name in given if name not in self._codecs), _MOST_UNKNOWN)
 
     def _read(self, name: str, value: Any) -> Any:
         try:
@@ -431,36 +433,36 @@ class Signature:
             inside = unpacked(value, members.get(name, {}), self._accepted)
             if inside == value:
                 raise
-            self._admit({name: inside})
+            self._check_limits({name: inside})
             return self._converted(name, inside)
 
     def _converted(self, name: str, value: Any) -> Any:
-        made = convert(value, self._kinds[name].native, strict=self._strict)
-        if self._explicit is None:  # which says itself what members are allowed
+        made = convert(value, self._codecs[name].native, strict=self._strict)
+        if self._explicit is None:  # an author's schema has its own rules for unknown members
             self._unknown_members.check(name, value)
         return made
 
-    def _explained(self, given: dict[str, Any], wrong: Mapping[str, Objection]) -> list[str]:
-        """Our own words where the schema tells what is wrong; the reader's where it does not."""
+    def _problem_lines(self, given: dict[str, Any], wrong: Mapping[str, Objection]) -> list[str]:
+        """Return the problems by the schema, and the decoder's messages for names without one."""
         found = problems(given, self._accepted, lenient=not self._strict, refused=True)
         for name, against in wrong.items():
-            # A name that is unknown is quoted if need be, so it may begin with something else.
-            known = (f"{name}:", f"{name}.", f"{name}[") if name in self._kinds else ("",)
+            # An unknown name may be quoted in the line, so any line counts.
+            known = (f"{name}:", f"{name}.", f"{name}[") if name in self._codecs else ("",)
             if not any(line.startswith(known) for line in found):
                 found += [clipped(name) + line for line in worded(against)]
         return found
 
-    def _finish(self, arguments: dict[str, Any]) -> None:
-        for name in self._lacking:
-            arguments[name] = finished(arguments[name], self._kinds[name])
+    def _fill_inner_defaults(self, arguments: dict[str, Any]) -> None:
+        for name in self._with_inner_defaults:
+            arguments[name] = finished(arguments[name], self._codecs[name])
 
 
-def made(parameter: Parameter) -> Any:
-    """What a parameter is when nobody gives it."""
+def default_value(parameter: Parameter) -> Any:
+    """Return the default of a parameter, a new one if it has a factory."""
     return parameter.default if parameter.default_factory is None else parameter.default_factory()
 
 
-def _check_names(raw: Raw) -> None:
+def _check_repeated(raw: Raw) -> None:
     try:
         twice = repeated(raw)
     except TooMuch as error:
@@ -471,7 +473,7 @@ def _check_names(raw: Raw) -> None:
         )
 
 
-def _object(given: Any) -> dict[str, Any]:
+def _require_object(given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise InvalidParams("params.arguments: expected an object")
     return given  # pyright: ignore[reportUnknownVariableType]

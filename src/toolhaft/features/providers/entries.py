@@ -1,4 +1,4 @@
-"""What a provider says of the things it offers: the entries of its lists."""
+"""Entries of the lists of a provider: `ToolInfo`, `PromptInfo`, `ResourceInfo`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ class _Named(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What it is called by."""
+        """The key in the registry."""
         return self.name
 
 
@@ -46,7 +46,7 @@ class ToolInfo(_Named, frozen=True, kw_only=True):
     needs_session: bool = False
 
     def details(self) -> ToolDetails:
-        """The same, as a registered tool has it."""
+        """Return the keywords as a registered tool takes them."""
         return ToolDetails(
             title=self.title,
             description=self.description,
@@ -71,7 +71,7 @@ class ToolInfo(_Named, frozen=True, kw_only=True):
 
 
 class PromptInfo(_Named, frozen=True, kw_only=True):
-    """A prompt in the list of a provider. Its arguments are strings; one with an `enum` or with
+    """A prompt in the list of a provider. Its arguments are strings; an argument with `enum` or
     `complete` is completed. Other keywords are as in `Server.add_prompt`."""
 
     title: str | None = None
@@ -104,5 +104,5 @@ class ResourceInfo(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What it is called by."""
+        """The key in the registry."""
         return self.uri

@@ -1,4 +1,4 @@
-"""Methods of a provider that decide for themselves: lists, and handlers that are asked first."""
+"""Methods of a provider that are called per request: lists, and custom handlers."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -8,18 +8,18 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from ...protocol.calls import Blocking, Exchange, Outcome, Result
-from ..functions.call_style import manner_of
+from ..functions.call_style import call_style_of
 from ..functions.invocation import Callee, Failed, Finish
-from ..functions.markers import Current, MakeContext, is_context
+from ..functions.markers import BaseContext, MakeContext, is_context
 
-# The way of a call through another server.
+# Passes a call to the included server that has the item.
 Route: TypeAlias = Callable[[Exchange], Outcome]
-# Makes a registered thing anew: of another function, if one is given, and with these options.
+# Makes a registered item again, with another function if one is given, and with other options.
 Recipe: TypeAlias = Callable[[Callable[..., Any] | None, Mapping[str, Any]], Any]
 
 
 class Hook:
-    """A method that is called by position, with a `Context` behind the rest if it takes one."""
+    """A method that is called with positional arguments, and a last `Context` if it takes one."""
 
     __slots__ = ("_function", "_inline", "_is_async", "context", "contextual", "what")
 
@@ -32,15 +32,15 @@ class Hook:
         context: MakeContext,
         inline: bool,
     ) -> None:
-        manner = manner_of(function)
-        if manner not in ("plain", "async"):
+        call_style = call_style_of(function)
+        if call_style not in ("plain", "async"):
             raise TypeError(f"{what} is a generator; let it return a value")
         self.what = what
         self._function = function
-        self._is_async = manner == "async"
+        self._is_async = call_style == "async"
         self._inline = inline
         self.context = context
-        # Does it look at who calls?
+        # Whether it takes a context, so that its result may depend on the caller.
         signature = inspect.signature(function)
         self.contextual = _takes_context(signature, parameters)
         if not self.contextual and not _takes(signature, parameters):
@@ -48,13 +48,13 @@ class Hook:
             raise TypeError(f"{what} must take ({whole}) or ({without}), not {signature}")
 
     async def __call__(self, exchange: Exchange, *given: Any) -> Any:
-        """The value that it returns, wherever it runs."""
+        """Call the method on its thread or loop; return its value."""
         if self.contextual:
             given = (*given, self.context(exchange))
         return await self._called(exchange, given)
 
-    async def within(self, context: Current, exchange: Exchange, given: tuple[Any, ...]) -> Any:
-        """The same, in a context that outlives this."""
+    async def within(self, context: BaseContext, exchange: Exchange, given: tuple[Any, ...]) -> Any:
+        """Call the method with a context that is shared by several calls."""
         return await self._called(exchange, (*given, context) if self.contextual else given)
 
     async def _called(self, exchange: Exchange, given: tuple[Any, ...]) -> Any:
@@ -75,7 +75,7 @@ def _takes(signature: inspect.Signature, parameters: tuple[str, ...]) -> bool:
 
 
 def _takes_context(signature: inspect.Signature, parameters: tuple[str, ...]) -> bool:
-    """Is there a parameter for a context? One with a default may be for something else."""
+    """Whether there is a parameter for a context. With a default, its name or type must say so."""
     if not _takes(signature, (*parameters, "ctx")):
         return False
     name = list(signature.bind(*parameters, "ctx").arguments)[-1]
@@ -88,63 +88,63 @@ def _takes_context(signature: inspect.Signature, parameters: tuple[str, ...]) ->
     )
 
 
-class Own(Struct, frozen=True):
-    """The method that is marked, or what stands in its place, and what it is called with."""
+class DecoratedMethod(Struct, frozen=True):
+    """The decorated method, or the placeholder for it, and the arguments of the call."""
 
     callee: Callee
     arguments: dict[str, Any]
-    # What becomes of its value, of which its annotation may say more than of the handler's.
+    # Renders the method's value by its return annotation, which a handler's value does not have.
     finish: Finish
 
 
-class Custom:
-    """A handler that is asked before the method that is marked, if there is one.
+class CustomHandler:
+    """A provider's handler, such as `call_tool`, which is called before the decorated method.
 
     Args:
-        is_whole: there is a method behind it.
-        name: what the handler calls what it is asked for, if that is always the same.
+        has_method: whether there is a decorated method to fall back on.
+        name: first argument of the handler, if it is fixed.
     """
 
-    __slots__ = ("_hook", "_is_whole", "_name")
+    __slots__ = ("_has_method", "_hook", "_name")
 
-    def __init__(self, hook: Hook, name: str | None = None, *, is_whole: bool) -> None:
+    def __init__(self, hook: Hook, name: str | None = None, *, has_method: bool) -> None:
         self._hook = hook
         self._name = name
-        self._is_whole = is_whole
+        self._has_method = has_method
 
     async def outcome(
         self,
         exchange: Exchange,
         given: tuple[Any, ...],
-        own: Own,
+        own: DecoratedMethod,
         finish: Finish,
         failed: Failed,
     ) -> Result:
-        """What the handler returns. `NotImplemented` leaves it to the method; an exception does
-        not. The bounds of the method are those of both."""
+        """Call the handler, and the method if the handler returns `NotImplemented`. The limits of
+        the method apply to both together."""
         if self._name is not None:
             given = (self._name, *given)
         work = partial(self._answer, exchange, given, own, finish)
         try:
-            return await own.callee.bounded(exchange, work)
+            return await own.callee.within_limits(exchange, work)
         except BaseException as error:
             return failed(error)
 
     async def _answer(
-        self, exchange: Exchange, given: tuple[Any, ...], own: Own, finish: Finish
+        self, exchange: Exchange, given: tuple[Any, ...], own: DecoratedMethod, finish: Finish
     ) -> Result:
         value = await self._value(exchange, given)
         if value is not NotImplemented:
             return finish(value)
-        if not self._is_whole:
+        if not self._has_method:
             raise TypeError(
                 f"{self._hook.what} returned NotImplemented for {given[0]!r}, and there is no "
                 "marked method of that name"
             )
-        return await own.callee.unbounded(exchange, own.arguments, own.finish)
+        return await own.callee.without_limits(exchange, own.arguments, own.finish)
 
     async def _value(self, exchange: Exchange, given: tuple[Any, ...]) -> Any:
-        if self._is_whole:  # then rounds are the method's
+        if self._has_method:  # rounds are handled by the method
             return await self._hook(exchange, *given)
         context = self._hook.context(exchange)
         return await context.rounds.settled(partial(self._hook.within, context, exchange, given))

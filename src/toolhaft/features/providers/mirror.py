@@ -1,4 +1,4 @@
-"""What one registry has of another one's, now and from now on."""
+"""A registry that mirrors another one, for included servers."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -9,20 +9,20 @@ from .slots import Slot
 T = TypeVar("T")
 
 
-def follow(
+def start_mirror(
     mine: Registry[T],
     other: Registry[T],
     rename: Callable[[str], str],
-    under: Callable[[str, T], T],
+    rename_item: Callable[[str, T], T],
 ) -> Callable[[], None]:
-    """Have all that another registry has; the result ends that. Whoever calls has checked the
-    names, and holds the locks of both.
+    """Mirror all items of `other` in `mine`; return a function that ends it. The caller has checked
+    the names, and holds the locks of both registries.
 
     Args:
-        rename: the name here of what has a name there.
-        under: the thing as it is here, under this name.
+        rename: maps a name in `other` to the name in `mine`.
+        rename_item: copies an item under its name in `mine`.
     """
-    mirror = Mirror(mine, rename, under)
+    mirror = Mirror(mine, rename, rename_item)
     mine.mirrors.append(mirror)
     other.followers.append(mirror)
     for name in other.names():
@@ -37,31 +37,31 @@ def follow(
 
 
 class Mirror(Generic[T]):
-    """What was taken over, and under which names."""
+    """The items of another registry that were added to `mine`."""
 
-    __slots__ = ("_mine", "_rename", "_taken", "_under")
+    __slots__ = ("_mine", "_mirrored", "_rename", "_rename_item")
 
     def __init__(
-        self, mine: Registry[T], rename: Callable[[str], str], under: Callable[[str, T], T]
+        self, mine: Registry[T], rename: Callable[[str], str], rename_item: Callable[[str, T], T]
     ) -> None:
         self._mine = mine
         self._rename = rename
-        self._under = under
-        # The names there of what was taken over.
-        self._taken: set[str] = set()
+        self._rename_item = rename_item
+        # Names, in the other registry, of the items that are in `mine`.
+        self._mirrored: set[str] = set()
 
     def has(self, name: str) -> bool:
-        """Is this name, as it is here, one of those that were taken over?"""
-        return any(self._rename(each) == name for each in self._taken)
+        """Whether the item of this name in `mine` is a mirrored one."""
+        return any(self._rename(each) == name for each in self._mirrored)
 
     def check(self, name: str) -> None:
-        """Can there be something of this name there?
+        """Check that an item can be added to the other registry under this name.
 
         Raises:
-            ValueError: here it is taken.
+            ValueError: the name is taken in `mine`.
         """
         joined = self._rename(name)
-        if name not in self._taken and self._mine.is_taken(joined):
+        if name not in self._mirrored and self._mine.is_taken(joined):
             raise ValueError(
                 f"a server that includes this one has {joined!r} already; give this one another "
                 "name"
@@ -70,23 +70,23 @@ class Mirror(Generic[T]):
         self._mine.check_followers(joined)
 
     def release(self, name: str) -> None:
-        """Something else has this name here from now on."""
-        self._taken -= {each for each in self._taken if self._rename(each) == name}
+        """Stop mirroring the item of this name in `mine`: it is being replaced."""
+        self._mirrored -= {each for each in self._mirrored if self._rename(each) == name}
 
     def refresh(self, name: str, slot: Slot[T] | None) -> None:
-        """What has this name there is another one now, or hidden, or gone. What has been added
-        here meanwhile under the same name stays."""
+        """Apply a change of the other registry: an item was added, replaced, hidden or removed. An
+        item of `mine` itself under the same name stays."""
         joined = self._rename(name)
         if slot is None:
-            if name in self._taken:
-                self._taken.remove(name)
-                self._mine.forgo(joined)
-        elif name in self._taken or not self._mine.is_taken(joined):
-            self._taken.add(name)
-            item = self._under(joined, slot.item)
-            self._mine.reflect(joined, item, is_withheld=not slot.is_seen)
+            if name in self._mirrored:
+                self._mirrored.remove(name)
+                self._mine.remove_mirrored(joined)
+        elif name in self._mirrored or not self._mine.is_taken(joined):
+            self._mirrored.add(name)
+            item = self._rename_item(joined, slot.item)
+            self._mine.put_mirrored(joined, item, is_withheld=not slot.is_seen)
 
     def empty(self) -> None:
-        """Give back all that was taken over."""
-        for name in list(self._taken):
+        """Remove all mirrored items."""
+        for name in list(self._mirrored):
             self.refresh(name, None)

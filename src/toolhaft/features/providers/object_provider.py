@@ -1,5 +1,4 @@
-"""Any object as a part of a server: its lists, which are evaluated with each request, and its
-handlers, which decide for themselves."""
+"""Object providers: their lists are evaluated for each request, and their handlers answer calls."""
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
@@ -17,13 +16,13 @@ from ..prompts import Prompt
 from ..resources import Resource, key_of
 from ..tools import Mask, Tool
 from .entries import PromptInfo, ResourceInfo, ToolInfo
-from .handlers import Custom, Hook
+from .handlers import CustomHandler, Hook
 from .prefix import Prefix
 
 T = TypeVar("T")
 E = TypeVar("E", bound=ToolInfo | PromptInfo | ResourceInfo)
 
-# What is kept ready of a list: so many entries, made again only if they differ.
+# Items cached per list, and distinct errors logged per list.
 _KEPT = 10_000
 
 
@@ -34,7 +33,7 @@ class ToolProvider(Protocol):
     def tools(
         self, *args: Any, **kwargs: Any
     ) -> Iterable[ToolInfo] | Awaitable[Iterable[ToolInfo]]:
-        """`tools()`, or `tools(ctx)` if it depends on who asks: the tools there are now."""
+        """`tools()`, or `tools(ctx)` if it depends on the caller: the current tools."""
         ...
 
     @abstractmethod
@@ -50,7 +49,7 @@ class PromptProvider(Protocol):
     def prompts(
         self, *args: Any, **kwargs: Any
     ) -> Iterable[PromptInfo] | Awaitable[Iterable[PromptInfo]]:
-        """`prompts()`, or `prompts(ctx)` if it depends on who asks: the prompts there are now."""
+        """`prompts()`, or `prompts(ctx)` if it depends on the caller: the current prompts."""
         ...
 
     @abstractmethod
@@ -66,13 +65,13 @@ class ResourceProvider(Protocol):
     def resources(
         self, *args: Any, **kwargs: Any
     ) -> Iterable[ResourceInfo] | Awaitable[Iterable[ResourceInfo]]:
-        """`resources()`, or `resources(ctx)` if it depends on who asks: those there are now."""
+        """`resources()`, or `resources(ctx)` if it depends on the caller: the current ones."""
         ...
 
     def templates(
         self, *args: Any, **kwargs: Any
     ) -> Iterable[ResourceInfo] | Awaitable[Iterable[ResourceInfo]]:
-        """`templates()`, or `templates(ctx)`: the templates of what is not listed one by one."""
+        """`templates()`, or `templates(ctx)`: templates of resources that are not listed."""
         return ()
 
     @abstractmethod
@@ -81,7 +80,7 @@ class ResourceProvider(Protocol):
         ...
 
 
-# Each list with the handler that answers for it.
+# List method to the handler of its items.
 HANDLERS: Mapping[str, str] = {
     "tools": "call_tool",
     "prompts": "get_prompt",
@@ -99,13 +98,13 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
 def hooks_of(
     provider: object, marked: Set[str], *, context: MakeContext, inline: bool
 ) -> dict[str, Hook]:
-    """The methods of an object by which it provides.
+    """Find the list methods and handlers of a provider.
 
     Args:
-        marked: methods that are what their mark says, whatever they are called.
+        marked: names of decorated methods, which are no list methods or handlers.
 
     Raises:
-        TypeError: one of them does not take what it is given.
+        TypeError: a method has the wrong parameters.
     """
     found: dict[str, Hook] = {}
     for name, parameters in _PARAMETERS.items():
@@ -123,11 +122,12 @@ def _called(provider: object) -> str:
     return getattr(provider, "__name__", type(provider).__name__)
 
 
-class Listed(Generic[E, T]):
-    """A list of a provider as a source of things that can be called.
+class ProviderList(Generic[E, T]):
+    """A list method of a provider as a source of a registry.
 
     Args:
-        joined: the name by which others know an entry.
+        joined: maps the key of an entry to its name in the registry.
+        make: makes the item of an entry.
     """
 
     def __init__(
@@ -138,22 +138,22 @@ class Listed(Generic[E, T]):
         self._joined = joined
         self._make = make
         self._made: dict[str, tuple[E, T]] = {}
-        # What the log was told already.
+        # Errors that were logged.
         self._left_out: set[str] = set()
 
     @property
     def active(self) -> bool:
-        """It is asked as long as it is there."""
+        """Always True: the list may have entries at any time."""
         return True
 
     @property
     def private(self) -> bool:
-        """A list that looks at who asks may be another one for somebody else."""
+        """Whether the list may differ between callers: the method takes a context."""
         return self._hook.contextual
 
     async def list(self, exchange: Exchange) -> dict[str, T]:
-        """What the object lists now. An entry with which something is wrong is left out, and the
-        log says why: the others can be used all the same."""
+        """Return the current items by name. An invalid entry is left out and logged, so that the
+        others can be used."""
         found: dict[str, T] = {}
         for entry in await self._entries(exchange):
             name = self._joined(entry.key)
@@ -167,7 +167,7 @@ class Listed(Generic[E, T]):
         return found
 
     def _leave_out(self, why: str) -> None:
-        """Say once why an entry is not in the list, however often that is asked for."""
+        """Log an invalid entry, once per reason."""
         if why not in self._left_out and len(self._left_out) < _KEPT:
             from logging import getLogger  # noqa: PLC0415
 
@@ -176,7 +176,7 @@ class Listed(Generic[E, T]):
             log.error("%s: an entry was left out of the list: %s", self._hook.what, why)
 
     async def find(self, exchange: Exchange, name: str) -> T | None:
-        """The thing of this name, if the object lists it now, whatever else it lists."""
+        """Return the item of this name, if it is in the current list."""
         for entry in await self._entries(exchange):
             if self._joined(entry.key) == name:
                 return self._ready(entry)
@@ -198,7 +198,7 @@ class Listed(Generic[E, T]):
         return entries
 
     def _ready(self, entry: E) -> T:
-        """The thing that an entry describes. Most lists are the same the next time."""
+        """Return the item of an entry, from the cache if the entry is equal to the last one."""
         made = self._made.get(entry.key)
         if made is None or (made[0] is not entry and made[0] != entry):
             if len(self._made) >= _KEPT:
@@ -211,26 +211,26 @@ class Listed(Generic[E, T]):
         return made[1]
 
 
-class Ready(Protocol):
-    """Says how what a signature describes is called, within bounds."""
+class MakeCallee(Protocol):
+    """Returns a function that makes the `Callee` of a signature, with these limits."""
 
     def __call__(
         self, *, timeout: float | None, limit: int | None, gate: Callable[[int], Gate]
     ) -> Callable[[Signature], Callee]: ...
 
 
-class Making:
-    """Makes what entries describe.
+class EntryFactory:
+    """Makes the sources of a provider's lists, and the items of their entries.
 
     Args:
-        gate: lets so many calls through at once.
-        limit: how many bytes a result of a tool may have.
-        mask: what clients are told of errors of tools.
+        gate: makes a concurrency limit of so many calls.
+        limit: maximum size of a tool result in bytes.
+        mask: maps an error of a tool to the message for the client.
     """
 
     def __init__(
         self,
-        ready: Ready,
+        ready: MakeCallee,
         prefix: Prefix,
         *,
         gate: Callable[[int], Gate],
@@ -242,11 +242,11 @@ class Making:
         self._make_gate = gate
         self._limit = limit
         self._mask = mask
-        # An entry that is another one the next time has the same gate.
+        # Kept across changes of an entry, so that its calls still share one limit.
         self._gates: WeakValueDictionary[tuple[type, str, int], Gate] = WeakValueDictionary()
 
-    def tools(self, hook: Hook, handler: Hook) -> Listed[ToolInfo, Tool]:
-        """The tools of an object."""
+    def tools(self, hook: Hook, handler: Hook) -> ProviderList[ToolInfo, Tool]:
+        """Make the source of tools."""
 
         def make(info: ToolInfo) -> Tool:
             check_cache(info.cache)
@@ -256,14 +256,14 @@ class Making:
                 name=self._prefix.name(info.name),
                 ready=self._bounded(info),
                 limit=self._limit,
-                custom=Custom(handler, info.name, is_whole=False),
+                custom=CustomHandler(handler, info.name, has_method=False),
                 mask=self._mask,
             )
 
-        return Listed(hook, ToolInfo, self._prefix.name, make)
+        return ProviderList(hook, ToolInfo, self._prefix.name, make)
 
-    def prompts(self, hook: Hook, handler: Hook) -> Listed[PromptInfo, Prompt]:
-        """The prompts of an object."""
+    def prompts(self, hook: Hook, handler: Hook) -> ProviderList[PromptInfo, Prompt]:
+        """Make the source of prompts."""
 
         def make(info: PromptInfo) -> Prompt:
             return Prompt(
@@ -275,13 +275,13 @@ class Making:
                 icons=info.icons,
                 meta=info.meta,
                 args=info.args,
-                custom=Custom(handler, info.name, is_whole=False),
+                custom=CustomHandler(handler, info.name, has_method=False),
             )
 
-        return Listed(hook, PromptInfo, self._prefix.name, make)
+        return ProviderList(hook, PromptInfo, self._prefix.name, make)
 
-    def resources(self, hook: Hook, handler: Hook) -> Listed[ResourceInfo, Resource]:
-        """The resources of an object."""
+    def resources(self, hook: Hook, handler: Hook) -> ProviderList[ResourceInfo, Resource]:
+        """Make the source of resources."""
 
         def make(info: ResourceInfo) -> Resource:
             resource = self._resource(info, handler)
@@ -290,10 +290,10 @@ class Making:
                 raise ValueError(f"{hook.what} lists {uri}, a template; list it in templates()")
             return resource
 
-        return Listed(hook, ResourceInfo, self._uri, make)
+        return ProviderList(hook, ResourceInfo, self._uri, make)
 
-    def templates(self, hook: Hook, handler: Hook) -> Listed[ResourceInfo, Resource]:
-        """The templates of an object."""
+    def templates(self, hook: Hook, handler: Hook) -> ProviderList[ResourceInfo, Resource]:
+        """Make the source of resource templates."""
 
         def make(info: ResourceInfo) -> Resource:
             resource = self._resource(info, handler)
@@ -302,7 +302,7 @@ class Making:
                 raise ValueError(f"{hook.what} lists {uri}, no template; list it in resources()")
             return resource
 
-        return Listed(hook, ResourceInfo, self._uri, make)
+        return ProviderList(hook, ResourceInfo, self._uri, make)
 
     def _uri(self, uri: str) -> str:
         return key_of(self._prefix.uri(uri))
@@ -321,8 +321,8 @@ class Making:
             annotations=info.annotations,
             meta=info.meta,
             cache=info.cache,
-            custom=Custom(handler, is_whole=False),
-            is_whole=False,
+            custom=CustomHandler(handler, has_method=False),
+            has_method=False,
             unknown=self._prefix.length,
             complete=info.complete,
         )
@@ -338,8 +338,8 @@ class Making:
         return self._ready(timeout=info.timeout, limit=info.limit, gate=gate)
 
 
-# These stand where there is no function, for a handler answers. Without a docstring, which would
-# be shown to clients.
+# Placeholders for the function of an item that a handler answers. Without a docstring, which would
+# be published.
 
 
 def _anything(**arguments: Any) -> None: ...

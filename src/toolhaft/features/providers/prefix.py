@@ -1,4 +1,4 @@
-"""How the names of what is included are joined with a prefix, so that every client takes them."""
+"""Prefixes of included names, within the characters that all clients accept."""
 
 from typing import TypeVar
 
@@ -6,19 +6,19 @@ from ...lazy_regex import pattern
 
 T = TypeVar("T")
 
-# Letters, digits, '_' and '-' are what every client takes in the name of a tool; a URI has to
-# begin with a letter.
+# All clients accept letters, digits, '_' and '-' in the name of a tool; a URI has to begin with a
+# letter.
 _PREFIX = pattern(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 
 
 class Prefix:
-    """What stands before the names of what is included; with None they stay as they are.
+    """A prefix of names and URIs; None leaves them unchanged.
 
     A tool or a prompt `log` becomes `git_log`, a resource `notes://all` becomes
-    `git+notes://all`: of a URI nothing but the scheme changes, so templates stay templates.
+    `git+notes://all`: only the scheme of a URI changes, so templates stay valid.
 
     Raises:
-        ValueError: it cannot be part of a name.
+        ValueError: the prefix is invalid.
     """
 
     __slots__ = ("_name", "_scheme")
@@ -33,29 +33,29 @@ class Prefix:
         self._scheme = "" if text is None else f"{text.lower().replace('_', '-')}+"
 
     def name(self, name: str) -> str:
-        """The name of a tool or a prompt, as clients see it."""
+        """Return the prefixed name of a tool or a prompt."""
         return self._name + name if self._name else name
 
     def uri(self, uri: str) -> str:
-        """A URI or a template, as clients see it."""
+        """Return the prefixed URI or template."""
         return self._scheme + uri
 
     def own_name(self, joined: str) -> str | None:
-        """The name that whoever is included has for it, if this is one of theirs."""
+        """Return a name without the prefix; None if it does not have it."""
         return joined[len(self._name) :] if joined.startswith(self._name) else None
 
     def own_uri(self, joined: str) -> str | None:
-        """The same for a URI or a template."""
+        """Return a URI or a template without the prefix; None if it does not have it."""
         return joined[len(self._scheme) :] if joined.startswith(self._scheme) else None
 
     @property
     def length(self) -> int:
-        """How much of a URI whoever is included does not know."""
+        """Length of the prefix of a URI in characters."""
         return len(self._scheme)
 
 
 def twin(item: T) -> T:
-    """The same thing once more, to be offered under another name."""
+    """Return a shallow copy of an item, to be renamed."""
     from copy import copy  # noqa: PLC0415
 
     return copy(item)

@@ -1,7 +1,7 @@
-"""The ordered store behind every list: stable pages, and one place that knows of changes.
+"""The registry behind every list: pages with stable cursors, and change notification.
 
-What is registered is static, and its pages are kept as bytes. Sources are asked with each request
-for what they have to offer then; their things stand behind the static ones.
+Registered items are static, and their pages are cached as bytes. Sources are evaluated for each
+request; their items follow the static ones.
 """
 
 import threading
@@ -22,48 +22,49 @@ from .slots import Follower, Slot
 T = TypeVar("T")
 C = TypeVar("C", covariant=True)
 
-# Encoded pages kept per list: every revision's first pages, with room to spare.
+# Encoded pages cached per list: every revision's first pages, with room to spare.
 _KEPT_PAGES = 64
+# Names listed in an error message.
 _NAMED = 10
-# How far a list was read: up to this ordinal or, if that is 0, to this place (from 1) among what
-# sources gave.
+# A position in a list: the ordinal of the last static item or, if that is 0, the index (from 1) of
+# the next item of the sources.
 _CURSOR = pattern(r"(?P<what>[a-z]+)-(?P<ordinal>[0-9a-f]{1,16})(?:-(?P<place>[0-9a-f]{1,8}))?")
 
 
 def require(collection: object, what: str) -> None:
-    """A method of a capability that is not offered does not exist.
+    """Check that a capability is offered.
 
     Raises:
-        MethodNotFound: there is nothing of this kind.
+        MethodNotFound: it is not offered, so its methods do not exist.
     """
     if not collection:
         raise MethodNotFound(f"this server offers no {what}")
 
 
 class Source(Protocol[C]):
-    """What is asked with each request for the things it has."""
+    """A source of items that is evaluated for each request."""
 
     @property
     def active(self) -> bool:
-        """Can it have anything?"""
+        """Whether it can have items."""
         ...
 
     @property
     def private(self) -> bool:
-        """May it have other things for another caller?"""
+        """Whether its items may differ between callers."""
         ...
 
     async def list(self, exchange: Exchange, /) -> Mapping[str, C]:
-        """What it has now, by name."""
+        """Return the current items by name."""
         ...
 
     async def find(self, exchange: Exchange, name: str, /) -> C | None:
-        """The thing of this name, if it has it now."""
+        """Return the current item of this name, if there is one."""
         ...
 
 
 class Registry(Generic[T]):
-    """Things by name, in the order of their registration."""
+    """Items by name, in the order of their registration."""
 
     def __init__(
         self,
@@ -76,34 +77,33 @@ class Registry(Generic[T]):
         self._what = what
         self._page_size = page_size
         self._changed = changed
-        # Warns of names that clients may refuse, where names are joined.
+        # Warns of prefixed names that some clients refuse.
         self.vet = vet
-        # Shared by the registries of a server, so that what is added together appears together.
+        # Shared by the registries of a server, so that several additions appear at the same time.
         self._lock: Any = threading.RLock() if lock is None else lock
-        # Those that clients see, in their order.
+        # Visible items, in their order.
         self.seen: dict[str, Slot[T]] = {}
-        # Those that are disabled, here or where they are from: nobody sees them, but their names
-        # are taken.
+        # Items disabled here or in the included server: not visible, but their names are taken.
         self._hidden: dict[str, Slot[T]] = {}
-        # Those that have all that is here, and those of whom all is here.
+        # Links to registries that mirror this one, and links that mirror other registries here.
         self.followers: list[Follower[T]] = []
         self.mirrors: list[Follower[T]] = []
         # Replaced as a whole, never altered.
         self.sources: tuple[Source[T], ...] = ()
         self._ordinal = 0
-        self._tenure = 0
-        # By revision, by cursor if there is one, and marked if it is for a principal.
+        self._registration_id = 0
+        # Encoded pages by revision, by cursor if there is one, and with True for a principal.
         self._pages: dict[str | tuple[str, str | None] | tuple[str, str | None, bool], bytes] = {}
         self._version = 0
-        # Set once there has been anything to list, and never cleared: a client that was told of
-        # the capability gets an empty list afterwards, not an unknown method.
+        # Set with the first item or source, and never cleared: a client that saw the capability
+        # gets an empty list afterwards, not MethodNotFound.
         self._was_offered = False
 
     def __len__(self) -> int:
         return len(self.seen)
 
     def __bool__(self) -> bool:
-        """Is this list offered? Once it has had something it is, even if it is empty now."""
+        """Whether this list is offered: it has, or once had, an item or an active source."""
         return self._was_offered or self._has_any()
 
     def _has_any(self) -> bool:
@@ -111,19 +111,19 @@ class Registry(Generic[T]):
 
     @property
     def is_evaluated(self) -> bool:
-        """Does anything of it depend on what sources have when they are asked?"""
+        """Whether the list has an active source."""
         return any(source.active for source in self.sources)
 
     def __iter__(self) -> Iterator[T]:
         return iter([slot.item for slot in list(self.seen.values())])
 
     def get(self, name: str) -> T | None:
-        """The thing of this name."""
+        """Return the visible item of this name."""
         found = self.seen.get(name)
         return None if found is None else found.item
 
     def add(self, name: str, item: T, *, replace: bool = False) -> int:
-        """Put it at the end, or in the place of the one it replaces, and tell its tenure.
+        """Append an item, or replace the one of its name in place; return its registration ID.
 
         Raises:
             ValueError: the name is taken.
@@ -135,21 +135,21 @@ class Registry(Generic[T]):
             if self.is_taken(name):
                 for mirror in self.mirrors:
                     mirror.release(name)
-            self._tenure += 1
-            tenure = self._tenure
-            self._put(name, item, tenure)
+            self._registration_id += 1
+            registration_id = self._registration_id
+            self._store_item(name, item, registration_id)
         self._changed()
-        return tenure
+        return registration_id
 
     def share(self, name: str, item: T, is_same: Callable[[T], bool]) -> int:
-        """Put it at the end, or take a share in what is there already, and tell the tenure. It
-        stays until every share was removed.
+        """Append a shared item, or add a share to the one that is there; return a registration ID.
+        The item stays until every share is removed.
 
         Args:
-            is_same: is this what is to be shared?
+            is_same: whether a registered item is the one to share.
 
         Raises:
-            ValueError: the name is taken by something else, or by what is not shared.
+            ValueError: the name is taken by another item, or by one that is not shared.
         """
         with self._lock:
             self.check_sharable(name, is_same)
@@ -157,18 +157,18 @@ class Registry(Generic[T]):
             if slot is None:
                 self.add(name, item)
                 slot = self._slot(name)
-                tenure = slot.tenure
+                registration_id = slot.registration_id
             else:
-                self._tenure += 1
-                tenure = self._tenure
-            self._place(name, structs.replace(slot, sharers=slot.sharers | {tenure}))
-        return tenure
+                self._registration_id += 1
+                registration_id = self._registration_id
+            self._store(name, structs.replace(slot, sharers=slot.sharers | {registration_id}))
+        return registration_id
 
     def check_sharable(self, name: str, is_same: Callable[[T], bool]) -> None:
-        """Can something be shared under this name?
+        """Check that an item can be shared under this name.
 
         Raises:
-            ValueError: the name is taken by something else, or by what is not shared.
+            ValueError: the name is taken by another item, or by one that is not shared.
         """
         slot = self.found(name)
         if slot is None:
@@ -185,7 +185,7 @@ class Registry(Generic[T]):
             )
 
     def check_free(self, name: str) -> None:
-        """Can something be added under this name?
+        """Check that no item has this name.
 
         Raises:
             ValueError: the name is taken.
@@ -200,120 +200,123 @@ class Registry(Generic[T]):
             )
 
     def check_followers(self, name: str) -> None:
-        """Can there be something of this name for those who have all that is here?
+        """Check that the registries that mirror this one can take this name.
 
         Raises:
-            ValueError: with one of them the name is taken.
+            ValueError: the name is taken in one of them.
         """
         for follower in self.followers:
             follower.check(name)
 
-    def _put(self, name: str, item: T, tenure: int) -> None:
+    def _store_item(self, name: str, item: T, registration_id: int) -> None:
         taken = self.found(name)
         if taken is None:
             self._ordinal += 1
         ordinal = self._ordinal if taken is None else taken.ordinal
-        self._place(name, Slot(ordinal, tenure, item))
+        self._store(name, Slot(ordinal, registration_id, item))
 
-    def _place(self, name: str, slot: Slot[T]) -> None:
-        """Have it among those that are seen, or among the others. Called with the lock held."""
+    def _store(self, name: str, slot: Slot[T]) -> None:
+        """Store a slot among the visible or the hidden ones. Called with the lock held."""
         seen, hidden = self.seen, self._hidden
         slots, others = (seen, hidden) if slot.is_seen else (hidden, seen)
         slots[name] = slot
         if others.pop(name, None) is not None and slot.is_seen:
-            self._sort()
-        self._altered(name)
+            self._sort_seen()
+        self._after_change(name)
 
     def found(self, name: str) -> Slot[T] | None:
-        """The place of what has this name, whether clients see it or not."""
+        """Return the slot of this name, visible or hidden."""
         return self.seen.get(name) or self._hidden.get(name)
 
     def names(self) -> list[str]:
-        """All names, also of what is disabled."""
+        """Return all names in order, with those of disabled items."""
         with self._lock:
             return sorted([*self.seen, *self._hidden], key=lambda name: self._slot(name).ordinal)
 
     def some_names(self) -> str:
-        """The first few names, for a message to somebody who knows none of them."""
+        """Return the first few names, for an error message about an unknown name."""
         names = list(self.seen)
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         return ", ".join(names[:_NAMED]) + more
 
-    def tenure(self, name: str) -> int:
-        """What tells the thing of this name from all others, before and after.
+    def registration_id(self, name: str) -> int:
+        """Return the registration ID of the item of this name.
 
         Raises:
-            KeyError: there is none of this name.
+            KeyError: no item has this name.
         """
-        return self._slot(name).tenure
+        return self._slot(name).registration_id
 
-    def is_enabled(self, name: str, tenure: int) -> bool:
-        """Can clients see it?
-
-        Raises:
-            KeyError: it was removed or replaced.
-        """
-        return self._slot(name, tenure).is_seen
-
-    def item(self, name: str, tenure: int) -> T:
-        """The thing itself, whether clients see it or not.
+    def is_enabled(self, name: str, registration_id: int) -> bool:
+        """Whether clients see the item.
 
         Raises:
             KeyError: it was removed or replaced.
         """
-        return self._slot(name, tenure).item
+        return self._slot(name, registration_id).is_seen
 
-    def change(self, name: str, tenure: int, alter: Callable[[T], T]) -> None:
-        """Make another one of a thing, which stays where it is; if it is disabled, it stays so.
+    def item(self, name: str, registration_id: int) -> T:
+        """Return the item, visible or hidden.
+
+        Raises:
+            KeyError: it was removed or replaced.
+        """
+        return self._slot(name, registration_id).item
+
+    def change(self, name: str, registration_id: int, alter: Callable[[T], T]) -> None:
+        """Replace an item by a changed copy, in place; if it is disabled, it stays so.
 
         Args:
-            alter: called with the lock held, so that of two changes none is lost.
+            alter: makes the copy. Called with the lock held, so that no concurrent change is lost.
 
         Raises:
             KeyError: it was removed or replaced.
         """
         with self._lock:
-            slot = self._slot(name, tenure)
-            self._place(name, structs.replace(slot, item=alter(slot.item)))
+            slot = self._slot(name, registration_id)
+            self._store(name, structs.replace(slot, item=alter(slot.item)))
         self._changed()
 
-    def hide(self, name: str, tenure: int) -> None:
-        """Disable it, so that no client sees it; its place is kept.
+    def hide(self, name: str, registration_id: int) -> None:
+        """Disable an item: clients do not see it, and its position is kept.
 
         Raises:
             KeyError: it was removed or replaced.
         """
         with self._lock:
-            slot = self._slot(name, tenure)
+            slot = self._slot(name, registration_id)
             if slot.is_disabled:
                 return
-            self._place(name, structs.replace(slot, is_disabled=True))
+            self._store(name, structs.replace(slot, is_disabled=True))
         self._changed()
 
-    def show(self, name: str, tenure: int) -> None:
-        """Enable it again, where it stood. It is seen if it is enabled where it is from, too.
+    def show(self, name: str, registration_id: int) -> None:
+        """Enable an item at its position. A mirrored one has to be enabled in its own server, too.
 
         Raises:
             KeyError: it was removed or replaced.
         """
         with self._lock:
-            slot = self._slot(name, tenure)
+            slot = self._slot(name, registration_id)
             if not slot.is_disabled:
                 return
-            self._place(name, structs.replace(slot, is_disabled=False))
+            self._store(name, structs.replace(slot, is_disabled=False))
         self._changed()
 
-    def remove(self, name: str, tenure: int | None = None) -> None:
-        """Take it away, or one share of it if it is shared.
+    def remove(self, name: str, registration_id: int | None = None) -> None:
+        """Remove an item, or one share of it if it is shared.
 
         Raises:
-            KeyError: there is none of this name, or, with a tenure, not any more.
+            KeyError: no item has this name, or this registration ID.
+            ValueError: it belongs to an included server.
         """
         with self._lock:
-            slot = self._slot(name, tenure)
-            rest = slot.without(slot.tenure if tenure is None else tenure)
+            slot = self._slot(name, registration_id)
+            rest = slot.without(
+                slot.registration_id if registration_id is None else registration_id
+            )
             if rest is not None:
-                self._place(name, rest)
+                self._store(name, rest)
                 return
             if any(mirror.has(name) for mirror in self.mirrors):
                 raise ValueError(
@@ -322,69 +325,71 @@ class Registry(Generic[T]):
                 )
             self.seen.pop(name, None)
             self._hidden.pop(name, None)
-            self._altered(name)
+            self._after_change(name)
         self._changed()
 
-    def discard(self, name: str, tenure: int) -> None:
-        """Take it away if it is still there, and not what replaced it."""
+    def discard(self, name: str, registration_id: int) -> None:
+        """Remove an item, unless it was removed or replaced already."""
         with self._lock:
             found = self.found(name)
-            if found is not None and found.is_held_by(tenure):
-                self.remove(name, tenure)
+            if found is not None and found.is_held_by(registration_id):
+                self.remove(name, registration_id)
 
-    def attend(self, source: Source[T]) -> None:
-        """Ask this source, too, from now on."""
+    def add_source(self, source: Source[T]) -> None:
+        """Add a source behind the others."""
         with self._lock:
             self.sources = (*self.sources, source)
             self.forget_pages()
         self._changed()
 
-    def leave(self, source: Source[T]) -> None:
-        """Ask it no more."""
+    def remove_source(self, source: Source[T]) -> None:
+        """Remove a source."""
         with self._lock:
             self.sources = tuple(each for each in self.sources if each is not source)
             self.forget_pages()
         self._changed()
 
     async def find(self, exchange: Exchange, name: str) -> T | None:
-        """The thing of this name that a source has now; the first of them that has it."""
-        if self.is_taken(name):  # by what is disabled
+        """Return the current item of this name from the first source that has it."""
+        if self.is_taken(name):  # by a disabled item
             return None
         for source in self.sources:
             if source.active and (found := await source.find(exchange, name)) is not None:
                 return found
         return None
 
-    def _slot(self, name: str, tenure: int | None = None) -> Slot[T]:
+    def _slot(self, name: str, registration_id: int | None = None) -> Slot[T]:
         found = self.found(name)
-        if found is None or not (tenure is None or found.is_held_by(tenure)):
-            gone = "" if tenure is None else " any more: it was removed"
+        if found is None or not (registration_id is None or found.is_held_by(registration_id)):
+            gone = "" if registration_id is None else " any more: it was removed"
             if found is not None:
                 gone += " or replaced"
             raise KeyError(f"there is no {self._what} named {name!r}{gone}")
         return found
 
-    def _sort(self) -> None:
+    def _sort_seen(self) -> None:
         self.seen = dict(sorted(self.seen.items(), key=lambda entry: entry[1].ordinal))
 
     def page(self, call: Exchange, build: Callable[[list[T], Revision], PagedResult]) -> Outcome:
-        """One page of the list, encoded for the caller, and kept until something changes."""
+        """Return one page of the list, encoded for the caller, and cache it until a change."""
         caller = call.caller
         revision = caller.revision
         cursor: str | None = None if call.params.cursor is UNSET else call.params.cursor
-        key: Any = revision.date if cursor is None else (revision.date, cursor)  # mostly the first
+        key: Any = (
+            revision.date if cursor is None else (revision.date, cursor)
+        )  # a str in the most common case
         if caller.principal is not None:
             key = (revision.date, cursor, True)
         page = self._pages.get(key)
         if page is None:
-            # Before anything is looked at that may change meanwhile.
+            # Read before the items, so that a page of a concurrent change is not cached.
             version = self._version
             if self.sources and self.is_evaluated:
-                return self._asked(call, cursor, build)
+                return self._page_with_sources(call, cursor, build)
             items, after = self._slice(cursor)
             result = build(items, revision)
             if caller.principal is not None:
-                # Behind a guard: "public" lets a cache give it to those that the guard refuses.
+                # Behind a guard: "public" would let a cache serve it to callers that it refuses.
                 result.cache_scope = "private"
             if after is not None:
                 result.next_cursor = after
@@ -394,13 +399,13 @@ class Registry(Generic[T]):
                     self._pages[key] = page
         return page
 
-    async def _asked(
+    async def _page_with_sources(
         self,
         call: Exchange,
         cursor: str | None,
         build: Callable[[list[T], Revision], PagedResult],
     ) -> Result:
-        """The same with what the sources have now, which is kept by nobody."""
+        """Return one page with the current items of the sources. It is not cached."""
         ordinal, place = (0, 0) if cursor is None else self._read_cursor(cursor)
         if place:
             items: list[T] = []
@@ -409,7 +414,7 @@ class Registry(Generic[T]):
             items, after = self._slice(cursor if ordinal else None)
         if after is None:
             begin = max(place - 1, 0)
-            more = list((await self.gathered(call)).values())[begin:]
+            more = list((await self.source_items(call)).values())[begin:]
             room = len(more) if self._page_size is None else self._page_size - len(items)
             items += more[:room]
             if len(more) > room:
@@ -424,8 +429,8 @@ class Registry(Generic[T]):
             result.next_cursor = after
         return encode(lowered(result, revision))
 
-    async def gathered(self, exchange: Exchange) -> dict[str, T]:
-        """All that sources have now. Of those with the same name, the first counts."""
+    async def source_items(self, exchange: Exchange) -> dict[str, T]:
+        """Return the current items of all sources. The first item of a name counts."""
         found: dict[str, T] = {}
         for source in self.sources:
             if source.active:
@@ -434,43 +439,43 @@ class Registry(Generic[T]):
                         found.setdefault(name, item)
         return found
 
-    def reflect(self, name: str, item: T, *, is_withheld: bool) -> None:
-        """Take over what another registry has under this name; what is disabled here stays so."""
+    def put_mirrored(self, name: str, item: T, *, is_withheld: bool) -> None:
+        """Add or replace a mirrored item, hidden if `is_withheld`. One disabled here stays so."""
         with self._lock:
             slot = self.found(name)
             if slot is None:
                 self._ordinal += 1
-                self._tenure += 1
-                slot = Slot(self._ordinal, self._tenure, item)
-            self._place(name, structs.replace(slot, item=item, is_withheld=is_withheld))
+                self._registration_id += 1
+                slot = Slot(self._ordinal, self._registration_id, item)
+            self._store(name, structs.replace(slot, item=item, is_withheld=is_withheld))
 
-    def forgo(self, name: str) -> None:
-        """Give back what was taken over, and is there no more."""
+    def remove_mirrored(self, name: str) -> None:
+        """Remove a mirrored item."""
         with self._lock:
             self.seen.pop(name, None)
             self._hidden.pop(name, None)
-            self._altered(name)
+            self._after_change(name)
 
     def is_taken(self, name: str) -> bool:
-        """Is there anything of this name?"""
+        """Whether a visible or hidden item has this name."""
         return name in self.seen or name in self._hidden
 
     def forget_pages(self) -> None:
-        """Lists are other ones now."""
+        """Drop the cached pages, after a change."""
         with self._lock:
-            # Every change comes by here: nothing can be added and removed again unseen.
+            # Every change passes here, so an item that was added and removed is noticed, too.
             self._was_offered = self._was_offered or self._has_any()
             self._version += 1
             self._pages.clear()
 
-    def _altered(self, name: str) -> None:
-        """Something is there, is another one or is gone. Called with the lock held."""
+    def _after_change(self, name: str) -> None:
+        """Drop the pages and update the mirrors, after a change. Called with the lock held."""
         self.forget_pages()
         for follower in self.followers:
             follower.refresh(name, self.found(name))
 
     def _slice(self, cursor: str | None) -> tuple[list[T], str | None]:
-        with self._lock:  # so that what is added together is seen together
+        with self._lock:  # so that several additions appear at the same time
             entries = list(self.seen.values())
         if cursor is not None:
             last, _ = self._read_cursor(cursor)
@@ -481,8 +486,7 @@ class Registry(Generic[T]):
         return [entry.item for entry in entries], f"{self._what}-{entries[-1].ordinal:x}"
 
     def _read_cursor(self, cursor: str) -> tuple[int, int]:
-        """Behind which ordinal, and where among what sources gave, the next page begins. Nothing
-        is remembered of pages given."""
+        """Return the ordinal before the next page, and the index in the sources' items, from 1."""
         given = _CURSOR.fullmatch(cursor)
         if given is not None and given["what"] == self._what:
             ordinal, place = int(given["ordinal"], 16), int(given["place"] or "0", 16)

@@ -1,4 +1,4 @@
-"""The place of a thing in a registry: where it stands, which one it is, and who hides it."""
+"""Slots of a registry: an item with its position, its identity and its visibility."""
 
 from typing import Generic, Protocol, TypeVar
 
@@ -8,50 +8,50 @@ T = TypeVar("T")
 
 
 class Slot(Struct, Generic[T], frozen=True):
-    """A thing in its place."""
+    """An item of a registry."""
 
-    # Never given twice: what a cursor holds. What replaces something stands in its place.
+    # Position, unique and increasing, as cursors hold it. A replacement takes over the position.
     ordinal: int
-    # Never given twice either: it tells the thing from those that had its name before and after.
-    # What is updated stays the same thing; what replaces it is another one.
-    tenure: int
+    # Identity among the items that had this name, unique. An update keeps it; a replacement gets a
+    # new one.
+    registration_id: int
     item: T
-    # By whom it is hidden: by somebody here, by the included server that has it, or by both.
+    # Disabled in this registry, and disabled in the included server that it comes from.
     is_disabled: bool = False
     is_withheld: bool = False
-    # The tenure of each registration, if it is shared.
+    # The IDs of all registrations, if it is shared.
     sharers: frozenset[int] = frozenset()
 
-    def is_held_by(self, tenure: int) -> bool:
-        """Was it registered under this tenure, and is it still?"""
-        return tenure == self.tenure or tenure in self.sharers
+    def is_held_by(self, registration_id: int) -> bool:
+        """Whether this is the ID of its registration, or of one of its shares."""
+        return registration_id == self.registration_id or registration_id in self.sharers
 
-    def without(self, tenure: int) -> "Slot[T] | None":
-        """The same without this share of it; None if that was the last one."""
-        left = self.sharers - {tenure}
-        return structs.replace(self, tenure=min(left), sharers=left) if left else None
+    def without(self, registration_id: int) -> "Slot[T] | None":
+        """Return the slot without this share; None if that was the last one."""
+        left = self.sharers - {registration_id}
+        return structs.replace(self, registration_id=min(left), sharers=left) if left else None
 
     @property
     def is_seen(self) -> bool:
-        """Can clients see it?"""
+        """Whether clients see it."""
         return not (self.is_disabled or self.is_withheld)
 
 
 class Follower(Protocol[T]):
-    """Another registry that has all that one has, under names of its own."""
+    """The link from a registry to another one that mirrors it under other names."""
 
     def has(self, name: str, /) -> bool:
-        """Is this name, as it is there, one of those that were taken over?"""
+        """Whether the item of this name in the mirroring registry is a mirrored one."""
         ...
 
     def check(self, name: str, /) -> None:
-        """Can there be something of this name? Raises ValueError if there it is taken."""
+        """Raise ValueError if the mirroring registry cannot take this name."""
         ...
 
     def release(self, name: str, /) -> None:
-        """Something else has this name there from now on."""
+        """Stop mirroring the item of this name: it is being replaced there."""
         ...
 
     def refresh(self, name: str, slot: "Slot[T] | None", /) -> None:
-        """What has this name is another one now, or hidden, or gone."""
+        """Apply a change: an item was added, replaced, hidden or removed."""
         ...

@@ -14,7 +14,7 @@ from ...protocol.calls import Result as Outgoing
 from ...protocol.lowering import lowered
 from ...protocol.revisions import Revision
 from ...schema.annotated import read_notes
-from ...schema.codecs import decoder_of, how_to_await, in_words, kind_of, write_hook, write_mended
+from ...schema.codecs import codec_of, decoder_of, how_to_await, in_words, write_hook, write_mended
 from ...schema.codecs import write as encode
 from ...schema.from_types import CARRIED, Schema, UnknownType, schema_of
 from ...types.tools import CallToolResult
@@ -86,7 +86,7 @@ class Output:
             return
         try:
             self.schema = schema_of(annotation)
-            kind = kind_of(annotation)
+            kind = codec_of(annotation)
             if self.schema == {"type": "array"}:  # of anything: content, as well as data
                 self.schema = None
                 return

@@ -31,7 +31,7 @@ from msgspec import Struct
 
 from ...encoding.json_bounds import MOST_CONTAINERS, TooMuch
 from ..annotated import read_notes
-from ..codecs import convert, kind_of
+from ..codecs import codec_of, convert
 from ..fields import MISSING, Field, behind, fields_of, is_array, is_kind, is_path
 from ..fresh_defaults import can_change
 from ..from_types import Schema
@@ -356,7 +356,7 @@ def _in_fields(checks: dict[str, Check]) -> Check:
 
 
 def _of_items(item: Any) -> Check:
-    native = kind_of(list[item]).native
+    native = codec_of(list[item]).native
 
     def check(value: Any) -> None:
         if value.__class__ is list and len(value) > FEW:
@@ -366,7 +366,7 @@ def _of_items(item: Any) -> Check:
 
 
 def _of_keys(key: Any) -> Check:
-    native = kind_of(list[key]).native
+    native = codec_of(list[key]).native
 
     def check(value: Any) -> None:
         if value.__class__ is dict and len(value) > FEW:
