@@ -21,7 +21,7 @@ from toolhaft import Server
 from toolhaft.protocol.framing import Framer, FramingName
 from toolhaft.protocol.handshake import NEW, Session
 from toolhaft.protocol.peer import Peer
-from toolhaft.transports.stdio.early_handshake import greet
+from toolhaft.transports.stdio.early_handshake import answer_handshake
 
 OPENING = {
     "protocolVersion": "2025-11-25",
@@ -53,7 +53,9 @@ class Wires:
 
     def greet(self) -> bytes:
         peer = Peer(self.server.info, session=self.session, stateless=self.server.stateless)
-        return greet(self.server, peer, self.framer, input_=self.input, output=self.output)
+        return answer_handshake(
+            self.server, peer, self.framer, input_=self.input, output=self.output
+        )
 
     def heard(self) -> bytes:
         """What has come so far."""
@@ -208,7 +210,9 @@ def test_what_is_no_pipe_is_left_to_those_who_serve(wires: Wires) -> None:
     os.write(wires.mouth, written(INITIALIZE))
     peer = Peer(wires.server.info, session=wires.session)
     with open(os.devnull, "wb") as output:
-        left = greet(wires.server, peer, wires.framer, input_=wires.input, output=output.fileno())
+        left = answer_handshake(
+            wires.server, peer, wires.framer, input_=wires.input, output=output.fileno()
+        )
 
     assert json.loads(left)["id"] == 1
 
@@ -226,7 +230,9 @@ def test_a_socket_is_as_good_as_a_pipe(wires: Wires) -> None:
         theirs.sendall(written(INITIALIZE))
         peer = Peer(wires.server.info, session=wires.session)
 
-        greet(wires.server, peer, wires.framer, input_=ours.fileno(), output=ours.fileno())
+        answer_handshake(
+            wires.server, peer, wires.framer, input_=ours.fileno(), output=ours.fileno()
+        )
 
         assert json.loads(theirs.recv(4096))["id"] == 1
 

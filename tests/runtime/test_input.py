@@ -103,7 +103,7 @@ async def test_a_line_by_itself_is_served_at_once() -> None:
         input_.read()
 
         assert client.ids() == [1]
-        assert (input_.turns, input_.serving) == (1, False)
+        assert (input_.frames_served, input_.serving) == (1, False)
 
 
 @pytest.mark.parametrize("cut", [1, 30, len(request(1)) - 1, len(request(1)), len(request(1)) + 9])
@@ -135,8 +135,8 @@ async def test_a_client_that_does_not_read_is_not_served_until_it_does() -> None
             input_.read()
 
         assert client.output.is_full
-        assert (len(client.framer.frames), input_.turns) == (2, 0)
-        client.output.relieved = input_.serve
+        assert (len(client.framer.frames), input_.frames_served) == (2, 0)
+        client.output.on_room = input_.serve
         lines = await asyncio.to_thread(client.lines, 3)
         assert [json.loads(line)["id"] for line in lines] == [0, 1, 2]
 

@@ -270,7 +270,7 @@ async def test_what_waits_for_a_client_does_not_see_the_variables_of_the_call_be
     os.set_blocking(pipe.reads, False)
     output = Output(pipe.writes, Framer(LIMIT), 1000)
     seen: list[str] = []
-    output.relieved = lambda: seen.append(VARIABLE.get())
+    output.on_room = lambda: seen.append(VARIABLE.get())
 
     def call() -> None:
         VARIABLE.set("alice")

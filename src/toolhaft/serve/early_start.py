@@ -13,7 +13,7 @@ from ..protocol.peer import Peer
 from ..protocol.ports import LifespanState, Traffic
 from ..protocol.stateless import Stateless
 from ..server.dispatch import Dispatch
-from ..transports.stdio.early_handshake import Greeter, greet
+from ..transports.stdio.early_handshake import EarlyService, answer_handshake
 from ..types.wire import Implementation
 
 
@@ -27,7 +27,7 @@ class Begun(Struct, eq=False):
     left: bytes = b""
 
 
-class Beginner(Greeter, Protocol):
+class Beginner(EarlyService, Protocol):
     """A service that can begin before it is loaded as a whole."""
 
     info: Implementation
@@ -52,5 +52,7 @@ def start_early(service: Beginner, framing: FramingName) -> Begun:
     is_ready = service.lifespan is None or service.lifespan.entered
     if is_ready and not service.dispatch.has_middleware and service.traffic is None:
         peer = Peer(service.info, session=begun.session, stateless=service.stateless)
-        begun.left = greet(service, peer, begun.framer, input_=wires.input, output=wires.output)
+        begun.left = answer_handshake(
+            service, peer, begun.framer, input_=wires.input, output=wires.output
+        )
     return begun

@@ -27,8 +27,8 @@ from ..protocol.framing import Framer
 from ..protocol.handshake import Session
 from ..protocol.ports import Reader, Writer
 from ..transports.pipes import Input, Output
-from ..transports.startup import Entry
-from ..transports.stdio.watchdog import Watch
+from ..transports.startup import LifespanEntry
+from ..transports.stdio.watchdog import Watchdog
 from .early_start import Begun
 
 _CHUNK = 65536
@@ -239,7 +239,7 @@ def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
             "Ctrl-D ends it\n"
         )
     loop = Loop()
-    watch: list[Watch] = []
+    watch: list[Watchdog] = []
     main = loop.create_task(_serve_stdio(service, wires, begun, loop.ears, watch))
     try:
         run_to_the_end(loop, main)
@@ -247,7 +247,7 @@ def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
         begun.signals.release()
         if not last:
             for each in watch:
-                each.dismiss()
+                each.disarm()
         log_summary(service)
         drain.flush()
         loop.close()
@@ -264,20 +264,20 @@ async def _serve_stdio(
     wires: private_fds.Descriptors,
     begun: Begun,
     ears: Ears,
-    watches: list[Watch],
+    watches: list[Watchdog],
 ) -> tuple[int, str] | None:
     """Serve to the end. If that is not the client's doing, the result is a status and the words
     for it."""
     loop = asyncio.get_running_loop()
     framer = begun.framer
     output = Output(wires.output, framer, service.limits.waiting_bytes)
-    output.go_on(begun.left)
+    output.send_remainder(begun.left)
     over = asyncio.Event()
     closed: list[bool] = []
 
     def stop() -> None:
         for watch in watches:
-            watch.expect_end()
+            watch.set_deadline()
         loop.call_soon_threadsafe(over.set)
 
     with _woken_by_signals(loop, begun.signals):
@@ -286,12 +286,12 @@ async def _serve_stdio(
             output,
             session=begun.session,
         ) as connection:
-            entry = Entry(service.lifespan, failed=over.set)
+            entry = LifespanEntry(service.lifespan, failed=over.set)
             seconds = service.limits.shutdown_seconds
             input_ = Input(
-                wires.input, framer, output, connection, ended=over.set, patience=seconds
+                wires.input, framer, output, connection, ended=over.set, stall_seconds=seconds
             )
-            watch = Watch(connection, input_, output, stop=stop, seconds_to_end=seconds)
+            watch = Watchdog(connection, input_, output, stop=stop, seconds_to_end=seconds)
             watches.append(watch)
             watch.start()
 
@@ -301,7 +301,7 @@ async def _serve_stdio(
                     stop()
 
             # A client that leaves closes both; then this is no failure.
-            output.broken = partial(_later, loop, look_at_input)
+            output.on_broken = partial(_later, loop, look_at_input)
             begun.signals.stop_with(stop)
             if not entry.is_over:
                 input_.start_if_held_up(ears)
@@ -314,7 +314,7 @@ async def _serve_stdio(
                     input_.serve()
             await over.wait()
             entry.stop()
-            watch.expect_end()
+            watch.set_deadline()
             output.end()
         # Whoever still reads gets everything that was answered.
         while not output.empty and watch.seconds_left() > 0:

@@ -1,4 +1,4 @@
-"""MCP over a pair of descriptors: reads in one place, writes in one place, waits for neither."""
+"""MCP over a pair of file descriptors: `Input` reads, `Output` writes, neither blocks."""
 
 import asyncio
 import contextlib
@@ -17,70 +17,74 @@ from ..process.private_fds import never_block
 from ..protocol.calls import READY
 from ..protocol.framing import Framer
 
+# Bytes per read; the larger size after a read that filled the smaller one.
 _CHUNK: Final = 65536
 _LARGE_CHUNK: Final = 1024 * 1024
-# While answers are gathered, no more than this is held back.
-_GATHERED: Final = 65536
+# Bytes gathered while corked before they are written all the same.
+_CORKED_BYTES: Final = 65536
 
 
 class Output:
-    """Writes frames to a descriptor, from any thread. Gathers them while it is corked."""
+    """Writes frames to a descriptor, from any thread; while corked, gathers them.
+
+    Args:
+        high: unsent bytes from which senders have to wait.
+    """
 
     def __init__(self, descriptor: int, framer: Framer, high: int) -> None:
         self._descriptor = descriptor
         self._framer = framer
         self._high = high
         self._loop = asyncio.get_running_loop()
-        # What waits for the client belongs to no call, whichever one's message it was that did not
-        # fit: what is served next must not see the context variables of that one.
+        # Context of the loop callbacks, which serve frames of any call: not the context of the call
+        # that sent the frame that did not fit.
         self._context = copy_context()
         self._lock = threading.Lock()
         self._corked = False
-        # Frames that nobody has tried to send yet. Appending needs no lock, since a list is safe to
-        # append to: whoever appends looks at the cork afterwards, and whoever pulls the cork
-        # flushes afterwards.
+        # Frames not yet written. Appending needs no lock: `send` checks the cork after it appends,
+        # and `uncork` flushes after it clears the cork, so no frame is left behind.
         self._frames: list[bytes] = []
-        # What the descriptor did not take; None while the client reads.
+        # Bytes that the descriptor did not accept; None while the client reads.
         self.left: memoryview | None = None
-        # How many bytes the frames have, about.
+        # Bytes in `_frames`; approximate, as threads add to it without the lock.
         self._held = 0
         self._watched = False
         self._room: list[asyncio.Future[None]] = []
         self._roomy = threading.Event()
         self._ending = False
-        # Called on the loop when there is room again.
-        self.relieved: Callable[[], None] | None = None
-        # Called on the loop, once, when it is closed at the other end.
-        self.broken: Callable[[], None] | None = None
-        # How much the client has taken so far.
+        # Called on the loop when the unsent bytes have fallen to a quarter of `high`.
+        self.on_room: Callable[[], None] | None = None
+        # Called on the loop, once, when a write fails because the other end is closed.
+        self.on_broken: Callable[[], None] | None = None
+        # Bytes written so far.
         self.taken = 0
         never_block(descriptor)
 
     @property
     def is_full(self) -> bool:
-        """Does the client not read? To be asked from any thread."""
+        """Whether more than `high` bytes are unsent. Safe from any thread."""
         return self.left is not None and len(self.left) + self._held > self._high
 
     def send(self, frame: bytes) -> None:
-        """Send a frame, now or as soon as the client reads."""
+        """Write a frame now, or queue it until the client reads."""
         if self.left is None and not self._corked:
             with self._lock:
-                if self.left is None and not self._frames:  # nothing to go before it
+                if self.left is None and not self._frames:  # no earlier frame waits
                     end = self._framer.end
                     if end is not None and len(frame) <= LONG:
                         self._write(frame + end)
-                    else:  # not copied for a few bytes
+                    else:  # `writev` avoids a copy of a long frame
                         self._write_pieces(self._framer.around((frame,)))
                     return
         self._frames.append(frame)
         self._held += len(frame)
-        if self.left is None and (not self._corked or self._held > _GATHERED):
+        if self.left is None and (not self._corked or self._held > _CORKED_BYTES):
             with self._lock:
                 if self.left is None:
                     self._flush()
 
     def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
-        """The same for a frame in pieces, which are put together only if they have to wait."""
+        """Send a frame given in pieces, which are joined only if they have to wait."""
         if self.left is None and not self._corked:
             with self._lock:
                 if self.left is None and not self._frames:
@@ -88,18 +92,18 @@ class Output:
                     return
         self.send(b"".join(pieces))
 
-    def go_on(self, left: bytes) -> None:
-        """Begin with what somebody who wrote before has left: no frame, but the end of one."""
+    def send_remainder(self, left: bytes) -> None:
+        """Send the unsent end of what was written to the descriptor before this object existed."""
         if left:
             self.left = memoryview(left)
             self.push()
 
     def cork(self) -> None:
-        """Gather frames from now on."""
+        """Gather frames instead of writing each."""
         self._corked = True
 
     def uncork(self) -> None:
-        """Send what was gathered."""
+        """Write the gathered frames."""
         self._corked = False
         if self._frames:
             with self._lock:
@@ -107,7 +111,7 @@ class Output:
                     self._flush()
 
     def push(self) -> None:
-        """Send as much as the client takes now."""
+        """Write as many unsent bytes as the descriptor accepts now."""
         with self._lock:
             if self.left is not None:
                 self._write(self.left)
@@ -115,7 +119,7 @@ class Output:
                 self._flush()
 
     def drained(self) -> Awaitable[None]:
-        """Wait until there is room; `READY` if there is."""
+        """Wait while the output is full; `READY` if it is not."""
         return self._drained() if self.left is not None and self.is_full else READY
 
     async def _drained(self) -> None:
@@ -125,34 +129,35 @@ class Output:
             await room
 
     def throttle(self) -> None:
-        """For tool threads, after they have sent: wait until there is room."""
-        if self.left is not None and self.is_full:  # mostly there is nothing left to be counted
+        """Block a worker thread, after it has sent, while the output is full."""
+        if self.left is not None and self.is_full:  # `left` first: cheap, and usually None
             self._roomy.clear()
             if self.is_full and not self._ending:
                 self._roomy.wait()
-            else:  # another one may be about to wait, for what was cleared just now
+            else:  # another thread may be about to wait for the event cleared above
                 self._roomy.set()
 
     @property
     def waiting(self) -> int:
-        """How many bytes the client has yet to take, about."""
+        """Unsent bytes, approximately."""
         return self._held + (0 if self.left is None else len(self.left))
 
     @property
     def empty(self) -> bool:
-        """Has the client taken everything?"""
+        """Whether nothing is unsent."""
         return self.left is None and not self._frames
 
     async def emptied(self) -> None:
-        """Wait until the client has taken everything."""
+        """Wait until nothing is unsent."""
         self.push()
         while self.left is not None:
             self._room.append(room := self._loop.create_future())
             await room
 
     def close(self) -> None:
-        """The descriptor is about to be closed: whoever still sends something, sends it to nobody,
-        and not to what has the same number next."""
+        """Drop all unsent and later frames; call before the descriptor is closed.
+
+        The system may reuse its number, and a late frame must not go to another file."""
         with self._lock:
             if self._watched:
                 self._loop.remove_writer(self._descriptor)
@@ -161,7 +166,7 @@ class Output:
         self.end()
 
     def end(self) -> None:
-        """Hold nobody back any more."""
+        """Release all waiting senders; later ones do not wait."""
         self._ending = True
         self._make_room()
 
@@ -176,38 +181,38 @@ class Output:
             sent = os.write(self._descriptor, data)
         except BlockingIOError:
             sent = 0
-        except OSError:  # it is closed, and takes nothing more
+        except OSError:  # the other end is closed
             self.left = None
-            self._break()
+            self._report_broken()
             return
         self.taken += sent
         if sent != len(data):
-            self._keep(memoryview(data)[sent:])
+            self._keep_unsent(memoryview(data)[sent:])
         elif self.left is not None:
             self.left = None
 
     def _write_pieces(self, pieces: tuple[bytes, ...]) -> None:
         size = 0
-        for piece in pieces:  # cheaper than to sum up a map
+        for piece in pieces:  # faster than sum(map(len, pieces))
             size += len(piece)
         try:
             sent = os.writev(self._descriptor, pieces)
         except BlockingIOError:
             sent = 0
         except OSError:  # as above
-            self._break()
+            self._report_broken()
             return
         self.taken += sent
         if sent < size:
-            self._keep(memoryview(b"".join(pieces))[sent:])
+            self._keep_unsent(memoryview(b"".join(pieces))[sent:])
 
-    def _break(self) -> None:
-        broken, self.broken = self.broken, None
-        if broken is not None:
+    def _report_broken(self) -> None:
+        on_broken, self.on_broken = self.on_broken, None
+        if on_broken is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(broken, context=self._context)
+                self._loop.call_soon_threadsafe(on_broken, context=self._context)
 
-    def _keep(self, left: memoryview) -> None:
+    def _keep_unsent(self, left: memoryview) -> None:
         self.left = left
         if not self._watched:
             self._watched = True
@@ -224,8 +229,8 @@ class Output:
             self._loop.remove_writer(self._descriptor)
         if self.left is None or len(self.left) + self._held <= self._high // 4:
             self._make_room()
-            if self.relieved is not None:
-                self.relieved()
+            if self.on_room is not None:
+                self.on_room()
 
     def _make_room(self) -> None:
         self._roomy.set()
@@ -236,10 +241,17 @@ class Output:
 
 
 class Input:
-    """Reads frames from a descriptor and gives them to a connection.
+    """Reads frames from a descriptor and passes them to a connection.
 
-    Frames are taken on the loop or, while that is held up by a tool that blocks, on the thread of
-    the watch; there, coroutines are only queued."""
+    Reads on the loop or, while a tool blocks the loop, on the watchdog's thread; there, coroutines
+    are only queued.
+
+    Args:
+        ended: called on the loop at the end of input, or when the client is considered gone.
+        stall_seconds: how long a client that has closed its side may leave our output unread; None
+            if the end of the client is detected elsewhere.
+        read: reads from the descriptor, as `os.read`.
+    """
 
     def __init__(
         self,
@@ -249,7 +261,7 @@ class Input:
         connection: Connection,
         *,
         ended: Callable[[], None],
-        patience: float | None = 1.0,
+        stall_seconds: float | None = 1.0,
         read: Callable[[int, int], bytes] = os.read,
     ) -> None:
         self.descriptor = descriptor
@@ -260,52 +272,53 @@ class Input:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
         self._chunk = _CHUNK
-        # What tells when there is something to read; a file always has.
-        self._ears: Hearing | None = None
+        # Reports when the descriptor is readable; None for a regular file, which always is.
+        self._poller: Hearing | None = None
         self._paused = False
         self._ended = ended
-        self._patience = patience
+        self._stall_seconds = stall_seconds
         self.at_end = False
-        # Goes up with everything that is done; stands still while the loop is held up.
-        self.turns = 0
+        # Frames passed on so far. The watchdog takes a count that stands still for a sign that
+        # the loop may be blocked.
+        self.frames_served = 0
         self.serving = False
-        # Held for as long as it takes to read and to understand, never while a tool runs.
-        self._turn = threading.Lock()
+        # Held while bytes are read and split into frames, never while a tool runs.
+        self._read_lock = threading.Lock()
 
-    def start(self, ears: Hearing) -> None:
-        """Read from now on."""
-        self.start_if_held_up(ears)
-        if self._ears is None:
+    def start(self, poller: Hearing) -> None:
+        """Start reading on the loop."""
+        self.start_if_held_up(poller)
+        if self._poller is None:
             self._loop.call_soon(self._read_file)
         else:
-            ears.listen(self.descriptor, self.read, self._hung_up)
+            poller.listen(self.descriptor, self.read, self._on_hang_up)
 
-    def start_if_held_up(self, ears: Hearing) -> None:
-        """Do not read yet. But if the loop is held up, the watch may."""
-        self._output.relieved = self._resume
+    def start_if_held_up(self, poller: Hearing) -> None:
+        """Let the watchdog read if the loop is blocked, without reading on the loop yet."""
+        self._output.on_room = self._resume
         if not stat.S_ISREG(os.fstat(self.descriptor).st_mode):
-            self._ears = ears
+            self._poller = poller
 
     @property
     def is_behind(self) -> bool:
-        """Has something been read that is not served yet?"""
+        """Whether complete frames wait to be served."""
         return bool(self._framer.frames)
 
     @property
     def waiting(self) -> bool:
-        """Is there something that somebody should take up by now?"""
+        """Whether a frame is being served or there are bytes to read."""
         if self.serving:
             return True
-        if self.at_end or self._paused or self._ears is None:
+        if self.at_end or self._paused or self._poller is None:
             return False
-        poll = select.poll()  # which takes any number, other than `select`
+        poll = select.poll()  # `select` fails for descriptors above 1023
         poll.register(self.descriptor, select.POLLIN)
         return bool(poll.poll(0))
 
     def read(self) -> None:
-        """Take in what is there, and act on it."""
+        """Read once without blocking, and serve the complete frames."""
         line = b""
-        with self._turn:
+        with self._read_lock:
             if self.at_end:
                 return
             chunk, read = self._chunk, self._read
@@ -322,9 +335,9 @@ class Input:
                 self._framer.feed(data)
                 if not data:
                     self.at_end = True
-        if line:  # as `serve` does with each
+        if line:  # as `serve` does, without the queue
             self.serving = True
-            self.turns += 1
+            self.frames_served += 1
             self._connection.receive(line)
             self.serving = False
             if self._output.left is None:
@@ -334,23 +347,24 @@ class Input:
             self._loop.call_soon_threadsafe(self._end)
 
     def serve(self) -> None:
-        """Act on every frame that is complete."""
+        """Pass complete frames to the connection until the output is full."""
         frames, output = self._framer.frames, self._output
         self.serving = True
         several = len(frames) > 1
         if several:
             output.cork()
         while frames and (output.left is None or not output.is_full):
-            self.turns += 1
+            self.frames_served += 1
             try:
                 frame = frames.popleft()
-            except IndexError:  # the watch was quicker
+            except IndexError:  # the other thread took it
                 break
             self._connection.receive(frame)
         if several:
             output.uncork()
         self.serving = False
-        # Also if there is room again meanwhile: then nobody else comes for what is left.
+        # Also if the output has room again by now: `on_room` was called already, so the remaining
+        # frames would wait for ever. `_pause` checks.
         if (frames or (output.left is not None and output.is_full)) and not self._paused:
             self._loop.call_soon_threadsafe(self._pause)
 
@@ -359,47 +373,47 @@ class Input:
             self._catch_up()
         elif not self._paused:
             self._paused = True
-            if self._ears is not None:
-                self._ears.pause()
+            if self._poller is not None:
+                self._poller.pause()
 
     def _resume(self) -> None:
         if not self._paused:
             return
         self._paused = False
-        if not self.at_end and self._ears is not None:
-            self._ears.ignore()
-            self._ears.listen(self.descriptor, self.read, self._hung_up)
+        if not self.at_end and self._poller is not None:
+            self._poller.ignore()
+            self._poller.listen(self.descriptor, self.read, self._on_hang_up)
         self._catch_up()
-        if self._ears is None and not self.at_end:
+        if self._poller is None and not self.at_end:
             self._loop.call_soon(self._read_file)
 
-    def _hung_up(self) -> None:
-        """The client has ended its side while it does not read ours: it may read what is left, but
-        if it takes nothing for as long as we may take to end, nobody is there any more. Without a
-        `patience`, somebody else tells when it has gone."""
-        if self._patience is None:
-            return
-        self._loop.call_later(self._patience, self._look_again, self._output.taken)
+    def _on_hang_up(self) -> None:
+        """Start the stall timer: the client has closed its side while our output is full.
 
-    def _look_again(self, taken: int) -> None:
+        It may still read; if it reads nothing for `stall_seconds`, it is considered gone."""
+        if self._stall_seconds is None:
+            return
+        self._loop.call_later(self._stall_seconds, self._check_stalled, self._output.taken)
+
+    def _check_stalled(self, taken: int) -> None:
         if self._paused and self._output.taken == taken:
             self._ended()
         elif self._paused:
-            self._hung_up()
+            self._on_hang_up()
 
     def _catch_up(self) -> None:
-        """Serve what had to wait for the client to read."""
+        """Serve the frames that waited for room in the output."""
         self.serve()
         if self.at_end and not self._framer.frames:
             self._end()
 
     def _end(self) -> None:
-        if self._ears is not None:
-            self._ears.ignore()
+        if self._poller is not None:
+            self._poller.ignore()
         self._ended()
 
     def _read_file(self) -> None:
-        """A file is read chunk by chunk, one per turn of the loop."""
+        """Read one chunk of a regular file per loop iteration."""
         self.read()
         if not self.at_end and not self._paused:
             self._loop.call_soon(self._read_file)

@@ -1,8 +1,8 @@
-"""How a service over stdio begins: with its lifespan, or not at all.
+"""Entering the lifespan before the first message is read, with a time limit.
 
-A lifespan that fails ends the process, and most that do fail at once. So nothing is read or
-written before it is entered, or has taken a while: a client must not wait for its greeting until a
-large model is loaded.
+A lifespan that fails ends a stdio process, and usually fails at once. So nothing is read or written
+until it is entered, but for at most `ENTRY_SECONDS`: a client must not wait for the handshake until
+a large model is loaded.
 """
 
 import asyncio
@@ -12,14 +12,15 @@ from collections.abc import Callable
 from ..process.loop_guard import shelter
 from ..protocol.ports import LifespanState
 
-A_WHILE = 0.5
+# Seconds for which the first read waits for the lifespan.
+ENTRY_SECONDS = 0.5
 
 
-class Entry:
-    """Looks after a lifespan that is being entered.
+class LifespanEntry:
+    """A lifespan that is being entered in a task.
 
     Args:
-        failed: called when it could not be.
+        failed: called when entering has raised; `error` holds the exception.
     """
 
     def __init__(self, lifespan: LifespanState | None, failed: Callable[[], None]) -> None:
@@ -39,23 +40,23 @@ class Entry:
 
     @property
     def is_over(self) -> bool:
-        """Is there nothing to wait for?"""
+        """Whether the lifespan is entered, has failed, or does not exist."""
         return self._task is None or self._task.done()
 
     async def wait(self, over: asyncio.Event) -> None:
-        """Wait until it is entered or has failed, but not for long, and not beyond the end."""
+        """Wait until it is entered or has failed, `over` is set, or `ENTRY_SECONDS` have passed."""
         if self._task is None:
             return
         ending = asyncio.get_running_loop().create_task(over.wait())
         shelter(ending)
         await asyncio.wait(
-            [self._task, ending], timeout=A_WHILE, return_when=asyncio.FIRST_COMPLETED
+            [self._task, ending], timeout=ENTRY_SECONDS, return_when=asyncio.FIRST_COMPLETED
         )
         ending.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await ending
 
     def stop(self) -> None:
-        """The service ends, whatever becomes of it."""
+        """Cancel entering; the service ends."""
         if self._task is not None:
             self._task.cancel()

@@ -88,7 +88,7 @@ async def converse(
                 output,
                 connection,
                 ended=over.set,
-                patience=way.patience,
+                stall_seconds=way.patience,
                 read=way.read,
             )
             input_.start(ear)

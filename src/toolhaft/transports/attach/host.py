@@ -24,7 +24,7 @@ from ...process.loop_guard import run_to_the_end, shelter
 from ...process.safe_logging import tell
 from ...process.sockets import Taken, UnixSocket, locked
 from ...protocol.ports import Place
-from ..startup import Entry
+from ..startup import LifespanEntry
 from .attached_client import converse
 from .hooks import Hook, Hooks, Refused
 from .inline_loop_many import ManyEars
@@ -232,7 +232,7 @@ class Host:
 
     async def _check_lifespan(self) -> None:
         """Refuse clients of a service whose lifespan has failed: none of its calls could run."""
-        entry = Entry(self._service.lifespan, failed=lambda: None)
+        entry = LifespanEntry(self._service.lifespan, failed=lambda: None)
         await entry.wait(self._over)
         entry.stop()
         if entry.error is not None:

@@ -1,4 +1,4 @@
-"""One client on stdin and stdout. The bytes themselves are read and written by `..pipes`.
+"""One client on stdin and stdout; `..pipes` reads and writes the bytes.
 
 Start with `early_handshake`, which answers before asyncio is loaded.
 """

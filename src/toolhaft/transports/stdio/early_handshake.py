@@ -1,8 +1,8 @@
-"""The first answer, given before asyncio is loaded.
+"""Answers to handshake requests, sent before asyncio is imported.
 
 A client begins with `initialize` or `server/discover` and waits for the answer, which needs no
-loop; and asyncio takes as long to load as all of our own. So who has asked by the time the server
-is ready to load it is answered first. All else stays where it is, for those who serve.
+event loop; and importing asyncio takes as long as importing toolhaft. So such requests that have
+arrived before the import are answered first. All other frames stay in the framer.
 """
 
 import os
@@ -18,12 +18,13 @@ from ...protocol.calls import Call, Counter, Dispatching, Exchange, Reply, Resul
 from ...protocol.framing import Frame, Framer
 from ...protocol.peer import Peer, completed, failed
 
-_GREETINGS: Final = ("initialize", "server/discover")
+_HANDSHAKE_METHODS: Final = ("initialize", "server/discover")
+# Bytes per read.
 _CHUNK: Final = 65536
 
 
-class Greeter(Protocol):
-    """A service, as far as a greeting needs to know it."""
+class EarlyService(Protocol):
+    """The part of a service that answers a handshake."""
 
     @property
     def metrics(self) -> Counter: ...
@@ -32,52 +33,58 @@ class Greeter(Protocol):
     def mask(self, what: str, error: BaseException, /) -> str: ...
 
 
-def greet(service: Greeter, peer: Peer, framer: Framer, *, input_: int, output: int) -> bytes:
-    """Answer a client that has greeted already; never waits.
+def answer_handshake(
+    service: EarlyService, peer: Peer, framer: Framer, *, input_: int, output: int
+) -> bytes:
+    """Answer the handshake requests that have arrived; never block.
 
-    Returns what it does not take at once, to be sent before all else."""
+    Returns the bytes that `output` did not accept, to be sent before anything else."""
     if not is_pipe(input_):
         return b""
     os.set_blocking(input_, False)
     try:
         data = os.read(input_, _CHUNK)
-    except OSError:  # nothing yet
+    except OSError:  # nothing to read yet
         return b""
-    if not data:  # the end, which is found again
+    if not data:  # end of input, which the next read reports again
         return b""
     framer.feed(data)
     answers: list[bytes] = []
     while framer.frames and (answer := _answer(service, peer, framer.frames[0])) is not None:
         framer.frames.popleft()
         answers.append(answer)
-    return _unsent(framer.wrap(answers), output) if answers else b""
+    return _write_now(framer.wrap(answers), output) if answers else b""
 
 
-def _answer(service: Greeter, peer: Peer, frame: Frame) -> bytes | None:
-    """The answer to a greeting; None for everything else."""
+def _answer(service: EarlyService, peer: Peer, frame: Frame) -> bytes | None:
+    """Answer a handshake request; None for any other frame."""
     message = decode_message(frame) if isinstance(frame, bytes) else None
-    if not isinstance(message, Message) or message.id is UNSET or message.method not in _GREETINGS:
+    if (
+        not isinstance(message, Message)
+        or message.id is UNSET
+        or message.method not in _HANDSHAKE_METHODS
+    ):
         return None
     event = peer.take(message)
     if isinstance(event, Reply):
         service.metrics.refused(event.method)
         return event.frame
-    assert isinstance(event, Call), "a greeting is a request"
+    assert isinstance(event, Call), "a handshake method is a request"
     event.began = perf_counter()
     try:
-        # What answers a greeting looks at the call itself and at nothing around it.
+        # Handlers of handshake methods use nothing of an `Exchange` but the members of `Call`.
         result = cast(Result, service.dispatch.outcome(cast(Exchange, event)))
         answer = whole(completed(event, result))
     except Exception as error:
-        told = error if isinstance(error, McpError) else None
+        public = error if isinstance(error, McpError) else None
         service.metrics.ended(event, "error")
-        return failed(event, told or InternalError(service.mask(event.method, error)))
+        return failed(event, public or InternalError(service.mask(event.method, error)))
     service.metrics.ended(event, None)
     return answer
 
 
-def _unsent(data: bytes, output: int) -> bytes:
-    """Write what is taken at once."""
+def _write_now(data: bytes, output: int) -> bytes:
+    """Write without blocking, and return the rest."""
     if not is_pipe(output):
         return data
     os.set_blocking(output, False)
@@ -85,5 +92,5 @@ def _unsent(data: bytes, output: int) -> bytes:
         return data[os.write(output, data) :]
     except BlockingIOError:
         return data
-    except OSError:  # nobody reads any more; the end of input follows
+    except OSError:  # the other end is closed; the end of input follows
         return b""

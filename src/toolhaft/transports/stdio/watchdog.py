@@ -1,8 +1,8 @@
-"""A thread that sees to it that the process is never deaf and always ends.
+"""A thread that reads input while the loop is blocked, and ends the process at its deadline.
 
-Three things can keep a loop from its duty: a coroutine that blocks, a parent that died without
-closing the pipe, and code that does not stop when it should. The watch stands in for the loop while
-it is held up, ends the service when the parent is gone, and ends the process at the deadline.
+Covers three failures: a coroutine that blocks the loop (the watchdog reads and writes in its
+place), a parent that died without closing the pipe (it stops the service), and code that does not
+stop at shutdown (it exits the process).
 """
 
 import asyncio
@@ -19,13 +19,19 @@ from ...errors import clipped
 from ...process.stderr_log import drain
 from ..pipes import Input, Output
 
-# How long the loop may be away before somebody stands in: at most two of these.
+# Seconds between checks. A blocked loop is detected after one to two of them.
 _TICK = 0.2
+# Seconds between checks while a deadline runs or the loop is blocked.
 _POLL = 0.02
 
 
-class Watch:
-    """Looks after one service over descriptors."""
+class Watchdog:
+    """The watchdog of one stdio service.
+
+    Args:
+        stop: stops the service, from any thread.
+        seconds_to_end: time for shutdown; each write of owed output restarts it.
+    """
 
     def __init__(
         self,
@@ -44,76 +50,77 @@ class Watch:
         self._loop = asyncio.get_running_loop()
         self._parent = os.getppid()
         self._deadline: float | None = None
-        # What the client had taken when we last looked, and will have when it has all that it was
-        # owed at the end. What a call sends after that moves no deadline: it might go on for ever.
+        # Positions in the output, in bytes: written at the last check, and the end of what was
+        # waiting at shutdown. Later output does not extend the deadline: it might never end.
         self._taken = 0
         self._owed = 0
-        self._dismissed = threading.Event()
+        self._disarmed = threading.Event()
         self._blame = Blame()
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Start the thread."""
         threading.Thread(target=self._run, name="toolhaft-watch", daemon=True).start()
 
-    def expect_end(self) -> None:
-        """The process has to be gone soon."""
+    def set_deadline(self) -> None:
+        """Set the deadline of the process, unless it is set."""
         if self._deadline is None:
             self._taken = self._output.taken
             self._owed = self._taken + self._output.waiting
             self._deadline = time.monotonic() + self._seconds_to_end
 
     def seconds_left(self) -> float:
-        """Until the process has to be gone."""
+        """Return the seconds until the deadline; 0 without one."""
         left = 0.0 if self._deadline is None else self._deadline - time.monotonic()
         return max(0.0, left - _POLL)
 
-    def dismiss(self) -> None:
-        """The process may live on."""
-        self._dismissed.set()
+    def disarm(self) -> None:
+        """Stop the thread; the process may continue."""
+        self._disarmed.set()
 
     def _run(self) -> None:
         seen = -1
-        while not self._dismissed.wait(_POLL if self._deadline is not None else _TICK):
-            self._look_at_the_clock()
+        while not self._disarmed.wait(_POLL if self._deadline is not None else _TICK):
+            self._check_deadline()
             if os.getppid() != self._parent:
                 self._stop()
-            turns = self._input.turns
-            if turns == seen:
+            served = self._input.frames_served
+            if served == seen:
                 self._output.push()
                 if self._input.waiting:
-                    self._stand_in()
-            seen = turns
+                    self._read_for_loop()
+            seen = served
 
-    def _look_at_the_clock(self) -> None:
+    def _check_deadline(self) -> None:
         if self._input.at_end:
-            self.expect_end()
+            self.set_deadline()
         taken = self._output.taken
         if self._deadline is not None and taken != self._taken:
             if self._input.is_behind:
                 self._owed = taken + self._output.waiting
-            if self._taken < self._owed:  # the client still reads what it has asked for
+            if self._taken < self._owed:  # the client still reads owed output
                 self._deadline = time.monotonic() + self._seconds_to_end
             self._taken = taken
         if self._deadline is not None and time.monotonic() > self._deadline:
             try:
-                self._name_who_is_cut_off()
+                self._log_unfinished_calls()
             finally:
                 os._exit(0)
 
-    def _name_who_is_cut_off(self) -> None:
-        """The loop was to cancel and to name them, and did not get so far. Not by the log, whose
-        handlers are the author's and may wait."""
+    def _log_unfinished_calls(self) -> None:
+        """Write the names of unfinished calls to stderr, as the blocked loop cannot.
+
+        Not by `logging`: handlers of the author may block."""
         driver = self._connection.driver
         culprit, calls = driver.culprit, list(driver.calls.values())
         named = [culprit] if culprit is not None else []
         named += [call for call in calls if call is not culprit]
         if named:
-            calls_told = clipped(", ".join(map(told, named)))
-            drain.put(f"toolhaft: WARNING: the service ends; cut off: {calls_told}\n")
+            unfinished = clipped(", ".join(map(told, named)))
+            drain.put(f"toolhaft: WARNING: the service ends; cut off: {unfinished}\n")
             drain.flush()
 
-    def _stand_in(self) -> None:
-        """Do the loop's reading until it is back."""
+    def _read_for_loop(self) -> None:
+        """Read and write in place of the loop until it runs again, if it is blocked."""
         back = threading.Event()
         self._loop.call_soon_threadsafe(back.set)
         if back.wait(_POLL):
@@ -123,7 +130,7 @@ class Watch:
         poll.register(self._input.descriptor, select.POLLIN)
         self._input.serve()
         while not back.is_set():
-            self._look_at_the_clock()
+            self._check_deadline()
             self._output.push()
             if self._input.is_behind and not self._output.is_full:
                 self._input.serve()
