@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolhaft import Accepted, Context, Server
-from toolhaft.calls.client_requests import Asking
+from toolhaft.calls.client_requests import ClientRequests
 from toolhaft.testing import play
 
 
@@ -28,14 +28,14 @@ async def test_a_call_that_is_over_is_forgotten(
     tool: Any, revision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("toolhaft.calls.client_requests._CLEAN_UP", 0)
-    seen: list[weakref.ref[Asking]] = []
-    begin = Asking.__init__
+    seen: list[weakref.ref[ClientRequests]] = []
+    begin = ClientRequests.__init__
 
-    def noted(self: Asking, *args: Any) -> None:
+    def noted(self: ClientRequests, *args: Any) -> None:
         begin(self, *args)
         seen.append(weakref.ref(self))
 
-    monkeypatch.setattr(Asking, "__init__", noted)
+    monkeypatch.setattr(ClientRequests, "__init__", noted)
     server = Server("s")
     server.add_tool(tool, name="tool")
     for _ in range(3):

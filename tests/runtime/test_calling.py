@@ -29,7 +29,7 @@ from toolhaft import (
     Server,
     ToolError,
 )
-from toolhaft.calls.call import Running
+from toolhaft.calls.call import RunningCall
 from toolhaft.calls.connection import Connection
 from toolhaft.calls.output import Sink
 from toolhaft.calls.service import connected
@@ -2051,16 +2051,16 @@ class SlowLine:
         self.written.append(frame)
 
 
-def reporting(call: Running, done: int) -> threading.Thread:
+def reporting(call: RunningCall, done: int) -> threading.Thread:
     thread = threading.Thread(target=call.report, args=(done, None, None), daemon=True)
     thread.start()
     return thread
 
 
-def running_on(line: Any) -> Running:
+def running_on(line: Any) -> RunningCall:
     caller = Known(REVISIONS["2026-07-28"], {}, None)
     meta = RequestMeta(progress_token=1)
-    return Running(1, "tools/call", None, caller, Session(), meta, line=line)
+    return RunningCall(1, "tools/call", None, caller, Session(), meta, channel=line)
 
 
 def test_progress_does_not_fall_whichever_thread_is_quicker() -> None:

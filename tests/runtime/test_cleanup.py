@@ -11,7 +11,7 @@ import pytest
 from tests.runtime.test_calling import PATIENCE, Told, caller_of, failure_in
 
 from toolhaft import Depends, Limits, Server
-from toolhaft.calls.call import Running
+from toolhaft.calls.call import RunningCall
 from toolhaft.server.lifespans import Lifespans
 from toolhaft.types.wire import RequestMeta
 
@@ -21,7 +21,7 @@ class Driven(NamedTuple):
 
     loop: asyncio.AbstractEventLoop
     cleanup_seconds: float
-    cleaning: set[Running]
+    cleaning: set[RunningCall]
 
 
 @pytest.fixture
@@ -329,7 +329,7 @@ async def test_every_lifespan_is_left_even_if_that_is_cancelled() -> None:
 
 async def test_threads_that_clean_up_for_one_call_lose_no_record_of_each_other() -> None:
     driver = Driven(asyncio.get_running_loop(), 60.0, set())
-    running = Running(1, "tools/call", None, cast(Any, None), cast(Any, None), RequestMeta())
+    running = RunningCall(1, "tools/call", None, cast(Any, None), cast(Any, None), RequestMeta())
     running.driver = cast(Any, driver)
     lost: list[int] = []
 

@@ -15,7 +15,7 @@ import pytest
 from tests.runtime.conftest import Served
 
 from toolhaft.process import private_fds
-from toolhaft.process.private_fds import Diverted
+from toolhaft.process.private_fds import DivertedStdout
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ def test_a_server_may_set_up_its_stdout(served: Served) -> None:
 def test_it_has_what_a_real_one_has() -> None:
     names = {name for name in dir(io.TextIOWrapper) if not name.startswith("_")}
 
-    assert {name for name in names if not hasattr(Diverted(), name)} == set()
-    assert all(hasattr(Diverted().buffer, name) for name in ("mode", "name", "raw"))
+    assert {name for name in names if not hasattr(DivertedStdout(), name)} == set()
+    assert all(hasattr(DivertedStdout().buffer, name) for name in ("mode", "name", "raw"))
 
 
 def test_it_is_written_to_whatever_was_done_to_it(heard: list[str]) -> None:
-    stdout: Any = Diverted()
+    stdout: Any = DivertedStdout()
 
     stdout.reconfigure(encoding="latin-1", errors="strict", newline="", write_through=True)
     stdout.close()
@@ -74,7 +74,9 @@ def _codec(buffer: Any) -> Any:
 
 
 @pytest.mark.parametrize("wrap", [_around, _codec])
-@pytest.mark.parametrize("bytes_of", [lambda: Diverted().buffer, lambda: Diverted().detach()])
+@pytest.mark.parametrize(
+    "bytes_of", [lambda: DivertedStdout().buffer, lambda: DivertedStdout().detach()]
+)
 def test_another_may_be_put_around_its_bytes(
     heard: list[str], wrap: Callable[[Any], Any], bytes_of: Callable[[], Any]
 ) -> None:
@@ -109,7 +111,7 @@ def _trace() -> None:
 
 @pytest.mark.parametrize("say", [_print, _print_prettily, _write_bytes, _write_lines, _log, _trace])
 def test_who_has_printed_is_told_once(heard: list[str], say: Callable[[], object]) -> None:
-    with contextlib.redirect_stdout(Diverted()):
+    with contextlib.redirect_stdout(DivertedStdout()):
         say()
         say()
 
@@ -118,7 +120,7 @@ def test_who_has_printed_is_told_once(heard: list[str], say: Callable[[], object
 
 
 def test_bytes_that_are_no_text_are_shown(heard: list[str]) -> None:
-    buffer = Diverted().buffer
+    buffer = DivertedStdout().buffer
 
     assert buffer.write(b"\xff\n") == 2
     assert buffer.write(memoryview(b"x")) == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.process.concurrency_limit import Gate
+from toolhaft.process.concurrency_limit import ConcurrencyLimit
 
 PATIENCE = 5
 
@@ -15,7 +15,7 @@ PATIENCE = 5
 class Visit:
     """Somebody who enters, stays until told to leave, and leaves."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: ConcurrencyLimit) -> None:
         self._gate = gate
         self._leave = asyncio.Event()
         self.inside = asyncio.Event()
@@ -40,7 +40,7 @@ async def turns(count: int = 5) -> None:
         await asyncio.sleep(0)
 
 
-async def visits(gate: Gate, count: int) -> list[Visit]:
+async def visits(gate: ConcurrencyLimit, count: int) -> list[Visit]:
     found = [Visit(gate) for _ in range(count)]
     await turns()
     return found
@@ -51,7 +51,7 @@ def inside(found: list[Visit]) -> list[int]:
 
 
 async def test_a_free_gate_is_entered_without_waiting() -> None:
-    entering = Gate(1).__aenter__()
+    entering = ConcurrencyLimit(1).__aenter__()
 
     with pytest.raises(StopIteration):
         entering.send(None)
@@ -59,7 +59,7 @@ async def test_a_free_gate_is_entered_without_waiting() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 7])
 async def test_as_many_enter_as_the_gate_is_wide(size: int) -> None:
-    found = await visits(Gate(size), 10)
+    found = await visits(ConcurrencyLimit(size), 10)
 
     assert inside(found) == list(range(size))
     for each in found:
@@ -67,7 +67,7 @@ async def test_as_many_enter_as_the_gate_is_wide(size: int) -> None:
 
 
 async def test_those_who_wait_enter_in_the_order_they_came() -> None:
-    found = await visits(Gate(1), 20)
+    found = await visits(ConcurrencyLimit(1), 20)
 
     for place, each in enumerate(found):
         await each.enters()
@@ -76,7 +76,7 @@ async def test_those_who_wait_enter_in_the_order_they_came() -> None:
 
 
 async def test_nobody_passes_those_who_wait() -> None:
-    gate = Gate(1)
+    gate = ConcurrencyLimit(1)
     first, second = await visits(gate, 2)
 
     first._leave.set()
@@ -90,7 +90,7 @@ async def test_nobody_passes_those_who_wait() -> None:
 
 
 async def test_a_place_is_free_again_after_an_error() -> None:
-    gate = Gate(1)
+    gate = ConcurrencyLimit(1)
 
     for _ in range(3):
         with pytest.raises(ValueError, match="inside"):
@@ -102,7 +102,7 @@ async def test_a_place_is_free_again_after_an_error() -> None:
 
 
 async def test_one_who_gives_up_leaves_the_line() -> None:
-    found = await visits(Gate(1), 4)
+    found = await visits(ConcurrencyLimit(1), 4)
 
     found[1].task.cancel()
     found[2].task.cancel()
@@ -115,7 +115,7 @@ async def test_one_who_gives_up_leaves_the_line() -> None:
 
 
 async def test_one_who_gives_up_when_called_calls_the_next() -> None:
-    gate = Gate(1)
+    gate = ConcurrencyLimit(1)
     first, second, third = await visits(gate, 3)
 
     async with asyncio.timeout(PATIENCE):
@@ -130,7 +130,7 @@ async def test_one_who_gives_up_when_called_calls_the_next() -> None:
 
 @pytest.mark.parametrize("steps", range(6))
 async def test_a_cancellation_at_any_step_loses_no_place(steps: int) -> None:
-    gate = Gate(1)
+    gate = ConcurrencyLimit(1)
     first, second, third = await visits(gate, 3)
 
     first._leave.set()
@@ -144,7 +144,7 @@ async def test_a_cancellation_at_any_step_loses_no_place(steps: int) -> None:
 
 
 async def test_all_who_were_called_may_give_up_at_once() -> None:
-    gate = Gate(3)
+    gate = ConcurrencyLimit(3)
     found = await visits(gate, 9)
 
     for each in found[:3]:
@@ -161,7 +161,7 @@ async def test_all_who_were_called_may_give_up_at_once() -> None:
 
 
 async def test_many_wait_and_all_get_in() -> None:
-    gate, now, most = Gate(3), 0, 0
+    gate, now, most = ConcurrencyLimit(3), 0, 0
 
     async def visit() -> None:
         nonlocal now, most
@@ -178,7 +178,7 @@ async def test_many_wait_and_all_get_in() -> None:
 
 
 async def test_giving_up_in_any_order_loses_no_place() -> None:
-    gate, entered = Gate(2), 0
+    gate, entered = ConcurrencyLimit(2), 0
 
     async def visit(n: int) -> None:
         nonlocal entered
@@ -204,7 +204,7 @@ async def test_giving_up_in_any_order_loses_no_place() -> None:
 
 
 async def test_a_deadline_in_line_is_a_cancellation_like_any_other() -> None:
-    gate = Gate(1)
+    gate = ConcurrencyLimit(1)
     [first] = await visits(gate, 1)
 
     with pytest.raises(TimeoutError):
@@ -239,7 +239,7 @@ def on_threads(count: int, main: Callable[[int], Any]) -> None:
 
 
 def test_a_gate_may_be_made_without_a_loop_and_used_on_several() -> None:
-    gate = Gate(1)
+    gate = ConcurrencyLimit(1)
 
     async def main() -> None:
         async with gate:
@@ -251,7 +251,7 @@ def test_a_gate_may_be_made_without_a_loop_and_used_on_several() -> None:
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_the_gate_counts_over_all_loops(size: int) -> None:
-    gate, lock, now, most, total = Gate(size), threading.Lock(), 0, 0, 0
+    gate, lock, now, most, total = ConcurrencyLimit(size), threading.Lock(), 0, 0, 0
 
     async def visit() -> None:
         nonlocal now, most, total
@@ -274,7 +274,7 @@ def test_the_gate_counts_over_all_loops(size: int) -> None:
 
 
 def test_giving_up_on_several_loops_loses_no_place() -> None:
-    gate = Gate(2)
+    gate = ConcurrencyLimit(2)
 
     async def visit() -> None:
         async with gate:
@@ -298,7 +298,7 @@ def test_giving_up_on_several_loops_loses_no_place() -> None:
 
 
 def test_one_whose_loop_is_closed_is_passed_over() -> None:
-    gate = Gate(1)
+    gate = ConcurrencyLimit(1)
     loop = asyncio.new_event_loop()
     entering = gate.__aenter__()
 
@@ -319,7 +319,7 @@ def test_one_whose_loop_is_closed_is_passed_over() -> None:
     asyncio.run(hold_again(gate))
 
 
-async def hold_again(gate: Gate) -> None:
+async def hold_again(gate: ConcurrencyLimit) -> None:
     """The gate is as wide as before: one enters, a second one waits."""
     first, second = await visits(gate, 2)
     assert inside([first, second]) == [0]
@@ -328,7 +328,7 @@ async def hold_again(gate: Gate) -> None:
 
 
 async def test_one_may_be_let_in_by_another_thread() -> None:
-    gate = Gate(1)
+    gate = ConcurrencyLimit(1)
     await gate.__aenter__()
     [waiting] = await visits(gate, 1)
 

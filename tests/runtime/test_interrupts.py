@@ -19,7 +19,7 @@ def handlers() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-    early_interrupt.has_come()
+    early_interrupt.take_interrupt()
 
 
 class Thing:
@@ -44,14 +44,14 @@ def test_a_service_that_begins_after_a_lost_interrupt_ends() -> None:
         with Ending(app, drain=1, leave=left.set).awaited():
             await asyncio.wait_for(left.wait(), 5)
 
-    early_interrupt.remember()
+    early_interrupt.install_handler()
     lose_an_interrupt()
     loop = asyncio.new_event_loop()  # not `asyncio.run`, which minds signals by itself
     loop.run_until_complete(serve())
     loop.close()
 
     assert app.told == ["end_streams", "hurry"]
-    assert not early_interrupt.has_come()
+    assert not early_interrupt.take_interrupt()
 
 
 class App:
@@ -70,20 +70,20 @@ class App:
 
 
 def test_an_interrupt_that_is_heard_is_raised_as_ever() -> None:
-    early_interrupt.remember()
+    early_interrupt.install_handler()
 
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
 
-    assert early_interrupt.has_come()
+    assert early_interrupt.take_interrupt()
 
 
 def test_what_the_program_does_with_ctrl_c_stays() -> None:
     heard: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
-    early_interrupt.remember()
+    early_interrupt.install_handler()
 
     os.kill(os.getpid(), signal.SIGINT)
 
     assert heard == [signal.SIGINT]
-    assert not early_interrupt.has_come()
+    assert not early_interrupt.take_interrupt()

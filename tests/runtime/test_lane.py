@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from toolhaft.process.thread_pool import Lane
+from toolhaft.process.thread_pool import ThreadPool
 
 PATIENCE = 5
 
@@ -20,7 +20,7 @@ def test_work_runs_on_another_thread() -> None:
         where.append(threading.get_ident())
         done.set()
 
-    Lane(2).submit(work)
+    ThreadPool(2).submit(work)
 
     assert done.wait(PATIENCE)
     assert where != [threading.get_ident()]
@@ -29,13 +29,13 @@ def test_work_runs_on_another_thread() -> None:
 def test_no_thread_is_started_before_there_is_work() -> None:
     before = threading.active_count()
 
-    Lane(64)
+    ThreadPool(64)
 
     assert threading.active_count() == before
 
 
 def test_work_that_blocks_does_not_hold_up_other_work() -> None:
-    lane, gate, done = Lane(4), threading.Event(), threading.Event()
+    lane, gate, done = ThreadPool(4), threading.Event(), threading.Event()
     for _ in range(3):
         lane.submit(lambda: gate.wait(PATIENCE) and None)
 
@@ -46,7 +46,7 @@ def test_work_that_blocks_does_not_hold_up_other_work() -> None:
 
 
 def test_all_threads_can_be_busy_at_once() -> None:
-    lane, together = Lane(8), threading.Barrier(9)
+    lane, together = ThreadPool(8), threading.Barrier(9)
 
     for _ in range(8):
         lane.submit(lambda: together.wait(PATIENCE) and None)
@@ -55,7 +55,7 @@ def test_all_threads_can_be_busy_at_once() -> None:
 
 
 def test_there_are_never_more_threads_than_allowed() -> None:
-    lane, gate, lock = Lane(3), threading.Event(), threading.Lock()
+    lane, gate, lock = ThreadPool(3), threading.Event(), threading.Lock()
     threads: set[int] = set()
     finished = threading.Semaphore(0)
 
@@ -74,7 +74,7 @@ def test_there_are_never_more_threads_than_allowed() -> None:
 
 
 def test_a_thread_that_is_free_is_used_again() -> None:
-    lane, names = Lane(64), set()
+    lane, names = ThreadPool(64), set()
     for _ in range(20):
         done = threading.Event()
 
@@ -90,7 +90,7 @@ def test_a_thread_that_is_free_is_used_again() -> None:
 
 
 def test_work_that_had_to_queue_is_done_in_order() -> None:
-    lane, gate, order, done = Lane(1), threading.Event(), [], threading.Event()
+    lane, gate, order, done = ThreadPool(1), threading.Event(), [], threading.Event()
     lane.submit(lambda: gate.wait(PATIENCE) and None)
 
     for number in range(10):
@@ -103,7 +103,7 @@ def test_work_that_had_to_queue_is_done_in_order() -> None:
 
 
 def test_work_may_submit_work() -> None:
-    lane, done = Lane(1), threading.Event()
+    lane, done = ThreadPool(1), threading.Event()
 
     lane.submit(lambda: lane.submit(done.set))
 
@@ -111,7 +111,7 @@ def test_work_may_submit_work() -> None:
 
 
 def test_many_threads_may_submit_at_once() -> None:
-    lane, finished = Lane(4), threading.Semaphore(0)
+    lane, finished = ThreadPool(4), threading.Semaphore(0)
 
     def submit() -> None:
         for _ in range(100):
@@ -127,7 +127,7 @@ def test_many_threads_may_submit_at_once() -> None:
 
 
 def test_its_threads_do_not_keep_the_process_alive() -> None:
-    lane, daemon, done = Lane(1), [], threading.Event()
+    lane, daemon, done = ThreadPool(1), [], threading.Event()
 
     def work() -> None:
         daemon.append(threading.current_thread().daemon)
@@ -142,7 +142,7 @@ def test_its_threads_do_not_keep_the_process_alive() -> None:
 def test_threads_and_descriptors_go_with_the_lane() -> None:
     names = {thread.name for thread in threading.enumerate()}
     before = len(os.listdir("/proc/self/fd"))
-    lane = Lane(4)
+    lane = ThreadPool(4)
     done = [threading.Event() for _ in range(4)]
     for event in done:
         lane.submit(event.set)
@@ -160,7 +160,7 @@ def test_threads_and_descriptors_go_with_the_lane() -> None:
 
 
 def test_work_that_is_given_up_and_does_not_end_costs_nobody_a_thread() -> None:
-    lane, gate = Lane(2), threading.Event()
+    lane, gate = ThreadPool(2), threading.Event()
     begun, done = threading.Semaphore(0), threading.Event()
 
     def hang() -> None:
@@ -180,7 +180,7 @@ def test_work_that_is_given_up_and_does_not_end_costs_nobody_a_thread() -> None:
 
 
 def test_a_thread_that_is_back_leaves_if_another_has_taken_its_place() -> None:
-    lane, gate = Lane(1), threading.Event()
+    lane, gate = ThreadPool(1), threading.Event()
     begun, done = threading.Event(), threading.Event()
 
     def hang() -> None:
@@ -192,20 +192,20 @@ def test_a_thread_that_is_back_leaves_if_another_has_taken_its_place() -> None:
     job.give_up()
     lane.submit(done.set)
     assert done.wait(PATIENCE)
-    assert lane._pool.threads == 2
+    assert lane._workers.threads == 2
 
     gate.set()
 
     deadline = time.monotonic() + PATIENCE
-    while lane._pool.threads > 1 and time.monotonic() < deadline:
+    while lane._workers.threads > 1 and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert (lane._pool.threads, lane._pool.most) == (1, 1)
+    assert (lane._workers.threads, lane._workers.most) == (1, 1)
 
 
 def test_there_is_an_end_to_threads_for_what_was_given_up(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    lane, gate = Lane(2), threading.Event()
+    lane, gate = ThreadPool(2), threading.Event()
     begun, done = threading.Semaphore(0), threading.Event()
 
     def hang() -> None:
@@ -219,14 +219,14 @@ def test_there_is_an_end_to_threads_for_what_was_given_up(
     lane.submit(done.set)
 
     assert not done.wait(0.05)
-    assert lane._pool.threads == 8
+    assert lane._workers.threads == 8
     assert "hold 8 threads: there is none left for others" in caplog.text
     gate.set()
     assert done.wait(PATIENCE)
 
 
 def test_work_that_is_given_up_before_it_begins_or_after_it_ended_changes_nothing() -> None:
-    lane, gate, begun = Lane(1), threading.Event(), threading.Event()
+    lane, gate, begun = ThreadPool(1), threading.Event(), threading.Event()
 
     def hang() -> None:
         begun.set()
@@ -243,4 +243,4 @@ def test_work_that_is_given_up_before_it_begins_or_after_it_ended_changes_nothin
         time.sleep(0.001)
     waits.give_up()
 
-    assert (lane._pool.threads, lane._pool.most) == (1, 1)
+    assert (lane._workers.threads, lane._workers.most) == (1, 1)

@@ -18,7 +18,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from toolhaft.process.thread_pool import Job, Lane
+from toolhaft.process.thread_pool import Job, ThreadPool
 
 PATIENCE = 10.0
 MOST_TIMES = 4
@@ -64,7 +64,7 @@ class Pool(RuleBasedStateMachine):
         self.size = 2
         self.interval = sys.getswitchinterval()
         sys.setswitchinterval(1e-5)  # so that threads meet in every possible order
-        self.lane: Lane | None = Lane(self.size)
+        self.lane: ThreadPool | None = ThreadPool(self.size)
         # In the order of their submission; those under way are the first ones.
         self.under_way: list[Held] = []
         self.abandoned: list[Held] = []
@@ -191,13 +191,13 @@ class Pool(RuleBasedStateMachine):
     def end(self) -> None:
         """Without the lane its threads end; another one takes its place."""
         assert self.lane is not None
-        pool, self.lane = self.lane._pool, None
+        pool, self.lane = self.lane._workers, None
         gc.collect()
         for held in (*self.under_way, *self.abandoned):
             held.released.set()
         eventually(lambda: pool.threads == 0, "its threads end")
         self.under_way, self.abandoned = [], []
-        self.lane = Lane(self.size)
+        self.lane = ThreadPool(self.size)
 
     # What holds at all times
 
@@ -210,7 +210,7 @@ class Pool(RuleBasedStateMachine):
     @invariant()
     def the_counts_are_right(self) -> None:
         assert self.lane is not None
-        pool = self.lane._pool
+        pool = self.lane._workers
         occupied = len(self.under_way) + len(self.abandoned)
 
         def are_right() -> bool:
@@ -229,9 +229,9 @@ def _exits() -> None:
     raise SystemExit  # of a function; the pool only logs it
 
 
-def _serves_anew(lane: Lane) -> int:
+def _serves_anew(lane: ThreadPool) -> int:
     try:
-        lane.begin_anew()
+        lane.reset_after_fork()
         done = threading.Semaphore(0)
         for _ in range(5):
             lane.submit(lambda: done.release())

@@ -13,9 +13,9 @@ import pytest
 from tests.runtime.test_calling import PATIENCE, Caller, running_on
 
 from toolhaft import Context, Limits, Server
-from toolhaft.calls.call import Driving, Running
+from toolhaft.calls.call import CallDriver, RunningCall
 from toolhaft.calls.output import Sink
-from toolhaft.calls.progress_rate import Pace
+from toolhaft.calls.progress_rate import ProgressRate
 from toolhaft.calls.service import connected
 from toolhaft.testing import Client
 from toolhaft.types.notifications import Progress
@@ -65,13 +65,13 @@ class Line:
         self.sent.append(json.loads(frame)["params"]["progress"])
 
 
-def reporting(per_second: float = 4) -> tuple[Running, Driver, Line]:
+def reporting(per_second: float = 4) -> tuple[RunningCall, Driver, Line]:
     call, driver, line = running_on(Line()), Driver(per_second), Line()
-    call.driver, call.line = cast(Driving, driver), cast(Any, line)
+    call.driver, call.channel = cast(CallDriver, driver), cast(Any, line)
     return call, driver, line
 
 
-def report(call: Running, *values: float) -> None:
+def report(call: RunningCall, *values: float) -> None:
     for done in values:
         call.report(done, None, None)
 
@@ -213,7 +213,7 @@ def test_with_every_limit_reports_rise_and_the_last_one_is_sent(per_second: floa
 
 def test_a_timer_that_fires_early_borrows_its_token() -> None:
     clock = Clock()
-    pace = Pace(cast(Any, clock), 1)
+    pace = ProgressRate(cast(Any, clock), 1)
 
     pace.hold(Progress(progress_token=1, progress=1))
     clock.now += 0.75

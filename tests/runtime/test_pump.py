@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.process.eager_tasks import Outside, Pump
+from toolhaft.process.eager_tasks import EagerTasks, OutsideTask
 
 PATIENCE = 5
 
@@ -24,8 +24,8 @@ class Running:
         self.failed: dict[str, BaseException] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self._over: dict[str, asyncio.Event] = {}
-        self.pump: Pump[str] = Pump(
-            self.loop, ended=self._end, failed=self._fail, waits=self.tasks.__setitem__
+        self.pump: EagerTasks[str] = EagerTasks(
+            self.loop, on_result=self._end, on_error=self._fail, on_wait=self.tasks.__setitem__
         )
 
     def _end(self, key: str, value: Any) -> None:
@@ -251,11 +251,11 @@ async def test_a_task_may_be_cancelled_as_soon_as_it_is_known() -> None:
         failed[key] = error
         over.set()
 
-    pump: Pump[str] = Pump(
+    pump: EagerTasks[str] = EagerTasks(
         asyncio.get_running_loop(),
-        ended=lambda _key, _value: over.set(),
-        failed=fail,
-        waits=lambda _key, task: task.cancel() and None,
+        on_result=lambda _key, _value: over.set(),
+        on_error=fail,
+        on_wait=lambda _key, task: task.cancel() and None,
     )
     await asyncio.sleep(0)
     asyncio.get_running_loop().call_soon(pump.start, "a", asyncio.sleep(PATIENCE))
@@ -414,7 +414,7 @@ async def test_a_coroutine_may_start_another_outside_of_its_task(
     async def outer() -> str:
         task = asyncio.current_task()
         assert task is not None
-        with Outside(running.loop, task):
+        with OutsideTask(running.loop, task):
             running.pump.start("inner", inner())
         if outer_waits:
             await asyncio.sleep(0)
@@ -436,7 +436,9 @@ async def test_who_is_told_of_an_end_and_raises_does_not_end_the_pump() -> None:
         if key == "a":
             raise ZeroDivisionError
 
-    pump: Pump[str] = Pump(loop, ended=end, failed=lambda *_: None, waits=lambda *_: None)
+    pump: EagerTasks[str] = EagerTasks(
+        loop, on_result=end, on_error=lambda *_: None, on_wait=lambda *_: None
+    )
 
     async def work() -> None: ...
 

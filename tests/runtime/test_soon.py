@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from toolhaft.process.next_iteration import Soon
+from toolhaft.process.next_iteration import NextIteration
 
 
 async def turned() -> None:
@@ -16,7 +16,7 @@ async def turned() -> None:
 
 async def test_it_is_not_done_at_once() -> None:
     done: list[str] = []
-    soon = Soon(asyncio.get_running_loop())
+    soon = NextIteration(asyncio.get_running_loop())
     soon("a", lambda: done.append("a"))
     assert done == []
     await turned()
@@ -26,7 +26,7 @@ async def test_it_is_not_done_at_once() -> None:
 
 async def test_the_first_of_a_key_is_done_and_no_other() -> None:
     done: list[int] = []
-    soon = Soon(asyncio.get_running_loop())
+    soon = NextIteration(asyncio.get_running_loop())
     for number in range(3):
         soon("a", lambda number=number: done.append(number))  # type: ignore[misc]
     soon("b", lambda: done.append(9))
@@ -37,7 +37,7 @@ async def test_the_first_of_a_key_is_done_and_no_other() -> None:
 
 async def test_in_a_later_turn_a_key_is_new() -> None:
     done: list[str] = []
-    soon = Soon(asyncio.get_running_loop())
+    soon = NextIteration(asyncio.get_running_loop())
     for _ in range(2):
         soon("a", lambda: done.append("a"))
         await turned()
@@ -47,7 +47,7 @@ async def test_in_a_later_turn_a_key_is_new() -> None:
 
 async def test_what_is_asked_for_meanwhile_is_done_later() -> None:
     done: list[str] = []
-    soon = Soon(asyncio.get_running_loop())
+    soon = NextIteration(asyncio.get_running_loop())
 
     def again() -> None:
         done.append("first")
@@ -62,7 +62,7 @@ async def test_what_is_asked_for_meanwhile_is_done_later() -> None:
 
 async def test_it_may_be_asked_for_from_any_thread() -> None:
     done: list[threading.Thread] = []
-    soon = Soon(asyncio.get_running_loop())
+    soon = NextIteration(asyncio.get_running_loop())
     await asyncio.to_thread(soon, "a", lambda: done.append(threading.current_thread()))
     await turned()
 
@@ -73,7 +73,7 @@ async def test_what_raises_does_not_keep_others_from_being_done(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     done: list[str] = []
-    soon = Soon(asyncio.get_running_loop())
+    soon = NextIteration(asyncio.get_running_loop())
     soon("a", lambda: [][0])
     soon("b", lambda: done.append("b"))
     await turned()
@@ -84,7 +84,7 @@ async def test_what_raises_does_not_keep_others_from_being_done(
 
 def test_when_the_loop_is_closed_nobody_waits_for_it() -> None:
     loop = asyncio.new_event_loop()
-    soon = Soon(loop)
+    soon = NextIteration(loop)
     loop.close()
     soon("a", lambda: pytest.fail("there is no turn any more"))
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from toolhaft.process.safe_logging import tell
+from toolhaft.process.safe_logging import log_safely
 
 
 class Broken(logging.Handler):
@@ -18,7 +18,7 @@ def test_a_handler_that_raises_ends_nothing(capfd: pytest.CaptureFixture[str]) -
     log = logging.Logger("broken")
     log.addHandler(Broken())
 
-    tell(log.error, "%s failed", "this")
+    log_safely(log.error, "%s failed", "this")
 
     said = capfd.readouterr().err
     assert said == (
@@ -29,7 +29,7 @@ def test_a_handler_that_raises_ends_nothing(capfd: pytest.CaptureFixture[str]) -
 def test_a_handler_that_works_is_all_there_is(
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    tell(logging.getLogger("works").error, "%s failed", "this")
+    log_safely(logging.getLogger("works").error, "%s failed", "this")
 
     assert caplog.messages == ["this failed"]
     assert "raised" not in capfd.readouterr().err

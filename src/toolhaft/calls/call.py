@@ -1,7 +1,7 @@
-"""A call in progress: what its handler can do, wherever it runs, until the answer is given.
+"""A call in progress: the `Exchange` that its handler uses until the call is answered.
 
-Most calls run on the driver's loop or on a tool thread. One that has a place runs where the program
-wants it to; from there it comes back to the driver's loop for whatever has to wait.
+Most calls run on the driver's loop or on a worker thread. A call with a `place` runs on a loop or
+thread of the program, and uses the driver's loop for whatever has to wait.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ from ..protocol.peer import notice
 from ..protocol.ports import Place
 from ..types.notifications import Progress
 from ..types.wire import Wire
-from .client_requests import Asking, AskingDriver
-from .progress_rate import Pace
+from .client_requests import ClientRequests, ClientRequestsDriver
+from .progress_rate import ProgressRate
 from .progress_values import valid_message, valid_numbers
-from .reply_channel import Line
+from .reply_channel import ReplyChannel
 
 RESULT: Final = (Wire, bytes)
 
 
-class _Turn:
-    """Lets the loop have a turn."""
+class _YieldToLoop:
+    """Awaitable that yields to the event loop once."""
 
     __slots__ = ()
 
@@ -42,110 +42,111 @@ class _Turn:
         yield
 
 
-# A coroutine that only reports never waits while its client reads. So that others are served, and
-# it can be cancelled, it does now and then.
-_TURN: Final = _Turn()
-_IN_A_ROW: Final = 32
-# Several threads may send messages of a call at once, while another one ends it. Held for as long
-# as it takes to write, never to wait.
+_YIELD: Final = _YieldToLoop()
+# Consecutive `drain()` calls without backpressure after which `drain()` yields to the loop once, so
+# that a coroutine that only reports progress can be cancelled and does not starve the loop.
+_DRAINS_PER_YIELD: Final = 32
+# Held while a message of a call is sent, or its messages end: several threads may do so. Never held
+# while waiting.
 _SENDING: Final = threading.Lock()
-# Of integers that every client reads as they are.
+# Integers between these are exact in every client, also where numbers are floats.
 _SMALLEST: Final = -(2**53)
 _LARGEST: Final = 2**53
 
 
-class Driving(AskingDriver, Protocol):
-    """The driver of a call, as the call needs it."""
+class CallDriver(ClientRequestsDriver, Protocol):
+    """The driver of a call, as far as the call uses it."""
 
-    # Of the loop.
+    # Identifier of the loop's thread.
     thread: int
-    # How many times somebody could have waited for a client, and did not have to.
-    unheld: int
-    # How long a cleanup may take, and the calls that do one.
+    # Consecutive `drain()` calls without backpressure.
+    ready_drains: int
+    # Time limit of a cleanup, in seconds, and the calls with a cleanup in progress.
     cleanup_seconds: float
-    cleaning: "set[Running]"
-    # Reports of progress that a call sends: so many at once, and so many a second after that.
+    cleaning: "set[RunningCall]"
+    # Progress reports of one call: the size of the first burst, and the rate per second after it.
     progress_per_second: float
 
     @property
-    def is_here(self) -> bool:
-        """Is this the thread of the loop?"""
+    def is_on_loop_thread(self) -> bool:
+        """Whether the current thread is the loop's."""
         ...
 
     def soon(self, key: Hashable, action: Callable[[], None], /) -> None:
-        """Do something in the next turn of the loop, and only once for a key."""
+        """Call `action` in the next iteration of the loop, once per key."""
         ...
 
     def later(self, seconds: float, action: Callable[[], None], /) -> None:
-        """Do something on the loop after so many seconds. From any thread."""
+        """Call `action` on the loop after `seconds`. Thread-safe."""
         ...
 
     def run(self, outcome: Coroutine[Any, Any, Any], /) -> Any:
-        """The outcome of something that runs on the loop, for a thread that waits for it."""
+        """Run a coroutine on the loop, and block this other thread until its result."""
         ...
 
     def spawn(
-        self, outcome: Coroutine[Any, Any, Any], call: "Running | None", /
+        self, outcome: Coroutine[Any, Any, Any], call: "RunningCall | None", /
     ) -> "asyncio.Task[Ended]":
-        """Run something beside its call, which it may outlive."""
+        """Run a coroutine in a task of its own, which may outlive the call."""
         ...
 
-    async def on_thread(self, running: "Running", outcome: Blocking, /) -> Any:
-        """The value of plain work, for those who wait for it on the loop."""
+    async def on_thread(self, running: "RunningCall", outcome: Blocking, /) -> Any:
+        """Run a plain function on a worker thread, and wait for it on the loop."""
         ...
 
 
-class Running(Call, eq=False, kw_only=True):
-    """A call in progress: the `Exchange` that its handler sees."""
+class RunningCall(Call, eq=False, kw_only=True):
+    """A call in progress: the `Exchange` of its handler."""
 
-    driver: "Driving | None" = None
-    line: Line | None = None
-    # What tells it from all other calls of its driver; by itself, its id.
+    driver: "CallDriver | None" = None
+    channel: ReplyChannel | None = None
+    # Key among the calls of the driver; by default, the id.
     key: Hashable = None
-    # Only a coroutine that had to wait has one.
+    # Set once a coroutine has had to wait.
     task: "asyncio.Task[None] | None" = None
-    # Only a coroutine of an author has one.
+    # Set for a coroutine function of an author.
     awaiting: Awaiting | None = None
-    # Only a plain function has one.
+    # Set for a plain function on a worker thread.
     job: Job | None = None
-    # Only a call that closes what it has opened has any.
+    # Set while dependencies of the call are closed.
     cleanups: Cleanups | None = None
-    # Only a call that asks its client has one.
-    asking: Asking | None = None
+    # Set once the call has asked its client a question.
+    client_requests: ClientRequests | None = None
     began: float = field(default_factory=perf_counter)
-    # How far it has said that it is.
+    # The largest progress value sent.
     reached: float = -inf
-    # The number of reports sent before the rate limit applies; and the limit, once it does.
+    # Reports sent before the rate limit applies; and the limit, once it does.
     reports: int = 0
-    pace: Pace | None = None
-    # Has anything been sent, or is it about to be?
+    rate: ProgressRate | None = None
+    # Whether a message was sent, or is about to be.
     sends: bool = False
 
     @property
-    def _driver(self) -> "Driving":
+    def _driver(self) -> "CallDriver":
         assert self.driver is not None, "a call runs on a driver"
         return self.driver
 
     def notify(self, method: str, params: Wire) -> None:
-        """Send a notification that belongs to this call. From any thread; only one of a tool waits,
-        while the client does not read."""
-        line = self._open_line()
-        if line is not None:
+        """Send a notification that belongs to this call. Thread-safe; blocks only a worker thread,
+        under backpressure.
+        """
+        channel = self._open_channel()
+        if channel is not None:
             frame = notice(method, params, self.caller.revision)
             self.sends = True
             with _SENDING:
                 if not self.over:
-                    line.send(frame)
+                    channel.send(frame)
             self.throttle()
 
     def report(self, done: float, total: float | None, message: str | None) -> None:
-        """Tell the client how far this call is, if it asked to know and is farther than before.
-        From any thread, without waiting. Beyond the rate limit only the newest report is kept, and
-        sent later.
+        """Send a progress report, if the client wants progress and the value has increased.
+        Thread-safe; never waits. Beyond the rate limit only the newest report is kept, and sent
+        later.
 
         Raises:
-            ValueError: a number is not finite, or too large for one.
-            TypeError: it is no number, or the message is no text.
+            ValueError: a number is not finite, or too large for a float.
+            TypeError: `done` or `total` is not a number, or `message` not a string.
         """
         if (
             type(done) is not int
@@ -156,8 +157,8 @@ class Running(Call, eq=False, kw_only=True):
         if message is not None:
             message = valid_message(message)
         token = self.request_meta.progress_token
-        line, driver = self._open_line(), self.driver
-        if token is UNSET or token is None or line is None:
+        channel, driver = self._open_channel(), self.driver
+        if token is UNSET or token is None or channel is None:
             return
         params = Progress(
             progress_token=token,
@@ -168,110 +169,111 @@ class Running(Call, eq=False, kw_only=True):
         if not self.sends:
             self.sends = True
         if driver is not None and self.reports >= driver.progress_per_second:
-            self._report_at_pace(driver, params)
+            self._report_limited(driver, params)
             return
         frame = notice("notifications/progress", params, self.caller.revision)
-        # "The progress value MUST increase with each notification", whichever thread is quicker.
+        # "The progress value MUST increase with each notification", also with several threads.
         with _SENDING:
             if done > self.reached and not self.over:
                 self.reached = done
                 self.reports += 1
-                line.send(frame)
+                channel.send(frame)
 
-    def _report_at_pace(self, driver: "Driving", params: Progress) -> None:
+    def _report_limited(self, driver: "CallDriver", params: Progress) -> None:
         """Send a report if the rate limit allows it, else hold it until a timer fires."""
         with _SENDING:
             if self.over or params.progress <= self.reached:
                 return
-            pace = self.pace
-            if pace is None:
-                self.pace = pace = Pace(driver.loop, driver.progress_per_second)
-            if pace.take():
+            rate = self.rate
+            if rate is None:
+                self.rate = rate = ProgressRate(driver.loop, driver.progress_per_second)
+            if rate.take():
                 self._send_report(params)
                 return
-            pace.hold(params)
-            if not pace.is_timed:
-                pace.is_timed = True
-                driver.later(pace.interval, self._on_timer)
+            rate.hold(params)
+            if not rate.is_timed:
+                rate.is_timed = True
+                driver.later(rate.interval, self._on_timer)
 
     def _on_timer(self) -> None:
         with _SENDING:
-            pace = self.pace
-            if pace is not None and not self.over:
-                pace.is_timed = False
-                self._send_held(pace)
+            rate = self.rate
+            if rate is not None and not self.over:
+                rate.is_timed = False
+                self._send_held(rate)
 
-    def _send_held(self, pace: Pace) -> None:
-        held = pace.release(self.reached)
+    def _send_held(self, rate: ProgressRate) -> None:
+        held = rate.release(self.reached)
         if held is not None:
             self._send_report(held)
 
     def _send_report(self, params: Progress) -> None:
-        """Send a report that is farther than those before. The caller holds the lock."""
+        """Send a report with an increased value. The caller holds the lock."""
         self.reached = params.progress
-        if self.line is not None:
-            self.line.send(notice("notifications/progress", params, self.caller.revision))
+        if self.channel is not None:
+            self.channel.send(notice("notifications/progress", params, self.caller.revision))
 
     def end_messages(self) -> None:
-        """From now on nothing is sent for this call but its answer. Before this returns, messages
-        that other threads are about to send have been sent: one that is sent later sees that the
-        call is over. A report that was held is sent, unless the call was cancelled. From any
-        thread."""
+        """Send nothing more for this call but its answer. Messages that other threads are sending
+        are sent before this returns; later ones are dropped. A held progress report is sent, unless
+        the call was cancelled. Thread-safe.
+        """
         self.over = True
         if self.sends:
             with _SENDING:
-                pace, self.pace = self.pace, None
-                if pace is not None and not self.cancelled:
-                    self._send_held(pace)
+                rate, self.rate = self.rate, None
+                if rate is not None and not self.cancelled:
+                    self._send_held(rate)
 
-    def _open_line(self) -> Line | None:
-        """Where something may still be told. Of a cancelled request: "the server MUST NOT send any
-        further messages for it". Of progress: it "MUST stop after completion"."""
-        line = self.line
-        if self.over or line is None:
+    def _open_channel(self) -> ReplyChannel | None:
+        """Return the reply channel, or None if no more messages may be sent. Of a cancelled
+        request: "the server MUST NOT send any further messages for it". Of progress: it "MUST stop
+        after completion".
+        """
+        channel = self.channel
+        if self.over or channel is None:
             return None
-        if self.place is not None and line.is_full and not self._driver.is_here:
-            return None  # the program must not wait for a client that does not read
-        return line
+        if self.place is not None and channel.is_full and not self._driver.is_on_loop_thread:
+            return None  # code of the program must not wait for a client
+        return channel
 
     def throttle(self) -> None:
-        """For tool threads, after they have told something: wait while the client does not read."""
-        line, driver = self.line, self.driver
-        if self.over or line is None or driver is None or self.place is not None:
+        """Block a worker thread while there is backpressure. Called after sending."""
+        channel, driver = self.channel, self.driver
+        if self.over or channel is None or driver is None or self.place is not None:
             return
         if get_ident() != driver.thread:
-            line.throttle()
+            channel.throttle()
 
     def soon(self, key: Hashable, action: Callable[[], None]) -> None:
-        """Do something in a moment, and only once for a key. From any thread."""
+        """Call `action` in the next iteration of the loop, once per key. Thread-safe."""
         self._driver.soon((self, key), action)
 
     def drain(self) -> Awaitable[None]:
-        """Wait until the client has read enough of what was sent; `READY` if it has."""
-        line, driver = self.line, self.driver
-        if line is None or driver is None:  # it has failed, and something that it began goes on
+        """Return an awaitable that ends with the backpressure: `READY` if there is none."""
+        channel, driver = self.channel, self.driver
+        if channel is None or driver is None:  # failed, but code that it started goes on
             return READY
-        waits = line.drained()
-        if self.place is not None and not driver.is_here:
+        waits = channel.drained()
+        if self.place is not None and not driver.is_on_loop_thread:
             return waits if waits is READY else self._hop(waits)
         if waits is READY:
-            driver.unheld += 1
-            if driver.unheld >= _IN_A_ROW:
-                driver.unheld = 0
-                return _TURN
+            driver.ready_drains += 1
+            if driver.ready_drains >= _DRAINS_PER_YIELD:
+                driver.ready_drains = 0
+                return _YIELD
         return waits
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
-        """Put questions to the client, all at once, and wait for the answers."""
-        if self.place is None and not self._driver.is_here:
+        """Send questions to the client, all at once, and wait for the answers."""
+        if self.place is None and not self._driver.is_on_loop_thread:
             raise RuntimeError("a call asks on the server's own loop; on a thread, use ctx.sync")
-        _, answers = await self._hop(self._with_asking(lambda asking: asking.ask(questions)))
+        _, answers = await self._hop(self._with_requests(lambda requests: requests.ask(questions)))
         return dict(answers)
 
     async def _hop(self, outcome: Awaitable[Any]) -> Any:
-        """What comes of something on our own loop, for a coroutine there or on the loop of the
-        program."""
-        if self._driver.is_here:
+        """Await on the driver's loop, from a coroutine there or on the loop of the program."""
+        if self._driver.is_on_loop_thread:
             return await outcome
 
         async def on_the_loop() -> Any:
@@ -282,16 +284,18 @@ class Running(Call, eq=False, kw_only=True):
 
     @property
     def suspended(self) -> bool:
-        """Does it make way, so that its client can be asked?"""
-        return self.asking is not None and self.asking.suspended
+        """Whether the call is being suspended: its answer will carry its questions."""
+        return self.client_requests is not None and self.client_requests.suspended
 
     def ask_from_thread(self, questions: Questions) -> dict[str, Any]:
-        """The same for a plain function, which waits on its thread."""
-        _, answers = self._from_thread(lambda asking: asking.ask_for_thread(questions))
+        """Ask questions from a plain function, and block its thread until the answers."""
+        _, answers = self._from_thread(lambda requests: requests.ask_for_thread(questions))
         return dict(answers)
 
-    def _from_thread(self, act: Callable[[Asking], Coroutine[Any, Any, Any]]) -> tuple[Asking, Any]:
-        if self._driver.is_here:
+    def _from_thread(
+        self, act: Callable[[ClientRequests], Coroutine[Any, Any, Any]]
+    ) -> tuple[ClientRequests, Any]:
+        if self._driver.is_on_loop_thread:
             raise RuntimeError(
                 "a function that asks cannot run on the loop: make it async, or register it "
                 "without thread=False"
@@ -301,65 +305,65 @@ class Running(Call, eq=False, kw_only=True):
                 "a plain function on the program's loop cannot wait for an answer: make it async"
             )
         try:
-            found: tuple[Asking, Any] = self._driver.run(self._with_asking(act))
+            found: tuple[ClientRequests, Any] = self._driver.run(self._with_requests(act))
         except CancelledError:
             raise (Suspension if self.suspended else Cancelled) from None
         return found
 
     async def step(self, name: str, act: Callable[[], Awaitable[bytes]]) -> bytes:
-        """Do something that is not done again when the call is, and what it gave."""
-        begun = self._with_asking(lambda asking: asking.begin_step(name))
-        asking, (key, found) = await self._hop(begun)
+        """Run a step, or return its recorded value if an earlier round has run it."""
+        started = self._with_requests(lambda requests: requests.start_step(name))
+        requests, (key, found) = await self._hop(started)
         if found is not None:
             return bytes(found)
         try:
-            with asking.steps.acting():
+            with requests.steps.acting():
                 found = value = await act()
         finally:
-            await self._hop(asking.steps.end(key, found))
+            await self._hop(requests.steps.end(key, found))
         return value
 
     def step_from_thread(self, name: str, act: Callable[[], bytes]) -> bytes:
-        """The same for a plain function."""
-        asking, (key, found) = self._from_thread(lambda asking: asking.begin_step(name))
+        """Run a step of a plain function. See `step`."""
+        requests, (key, found) = self._from_thread(lambda requests: requests.start_step(name))
         if found is not None:
             return bytes(found)
         try:
-            with asking.steps.acting():
+            with requests.steps.acting():
                 found = value = act()
         finally:
-            self._driver.run(asking.steps.end(key, found))
+            self._driver.run(requests.steps.end(key, found))
         return value
 
-    async def _with_asking(
-        self, act: Callable[[Asking], Coroutine[Any, Any, Any]]
-    ) -> tuple[Asking, Any]:
-        """On our own loop, where nobody ends the call meanwhile."""
-        asking = self._asking()
-        return asking, await act(asking)
+    async def _with_requests(
+        self, act: Callable[[ClientRequests], Coroutine[Any, Any, Any]]
+    ) -> tuple[ClientRequests, Any]:
+        """Call `act` on the driver's loop, where the call cannot end in between."""
+        requests = self._open_requests()
+        return requests, await act(requests)
 
-    def _asking(self) -> Asking:
+    def _open_requests(self) -> ClientRequests:
         if self.cancelled:
             raise Cancelled
         if self.over:
             raise RuntimeError("the call is over, and its client cannot be asked any more")
-        if self.asking is None:
-            assert self.line is not None
-            self.asking = Asking(self, self._driver, self.line.send)
-        return self.asking
+        if self.client_requests is None:
+            assert self.channel is not None
+            self.client_requests = ClientRequests(self, self._driver, self.channel.send)
+        return self.client_requests
 
     def hang_up(self) -> None:
-        """End the connection on which the answer is awaited, not the call."""
-        line = self.line
-        if line is not None and not self.over:
-            line.hang_up()
+        """Close the connection on which the client waits. The call goes on."""
+        channel = self.channel
+        if channel is not None and not self.over:
+            channel.hang_up()
 
     async def closing(self) -> None:
-        """Wait until the service is about to end."""
+        """Wait until the shutdown of the service begins."""
         await self._driver.closing.wait()
 
     async def settle(self, outcome: Outcome) -> Result:
-        """Wait for an outcome, wherever it is computed."""
+        """Return the result of an outcome, of whichever kind it is."""
         if isinstance(outcome, Blocking):
             if self.place is not None:
                 return await self._placed(self.place, outcome)
@@ -379,11 +383,11 @@ class Running(Call, eq=False, kw_only=True):
             return finisher.explain(self, subject, error)
 
     async def apart(self, work: Callable[[], Any]) -> Any:
-        """The value of work of ours that may take long, computed on a worker thread."""
+        """Run slow work of the library on a worker thread, and return its value."""
         return await self._driver.on_thread(self, Blocking(work))
 
     async def _placed(self, place: Place, outcome: Blocking) -> Result:
-        if not self._driver.is_here:  # there already
+        if not self._driver.is_on_loop_thread:  # already there
             value: Result = outcome.work()
             return value
 
@@ -398,10 +402,10 @@ class Running(Call, eq=False, kw_only=True):
     async def within(
         self, seconds: float, outcome: Coroutine[Any, Any, Result], what: str
     ) -> Result:
-        """Wait for an outcome, but not for ever."""
+        """Wait for an outcome with a time limit."""
         task = self._driver.spawn(outcome, self)
         try:
-            await _own_time(task, seconds, lambda: self.asking)
+            await _wait_own_time(task, seconds, lambda: self.client_requests)
             ended = task.result() if task.done() else await self._cleaned_up(task)
         except asyncio.CancelledError:
             self.interrupt(task)
@@ -415,7 +419,7 @@ class Running(Call, eq=False, kw_only=True):
         raise ToolError(f"{what} took longer than {seconds:g} s")
 
     async def _cleaned_up(self, task: "asyncio.Task[Ended]") -> Ended | None:
-        """How the function of a task has ended, if that only cleans up by now."""
+        """Give a cleanup its time. Returns the outcome of the function, if it has ended."""
         cleanups = self.cleanups
         if cleanups is None:
             return None
@@ -425,45 +429,45 @@ class Running(Call, eq=False, kw_only=True):
             return task.result()
         ended = cleanups.result
         if ended is not None:
-            warn(told(self), seconds, "the call is answered, and the cleanup goes on")
+            warn(call_label(self), seconds, "the call is answered, and the cleanup goes on")
         return ended
 
     def clean_up(self, result: Result, error: BaseException | None) -> Cleanup:
-        """The function has ended, and the call begins to close what it has opened."""
+        """Start a cleanup: the function has ended, and the call closes its dependencies."""
         driver, ended = self._driver, Ended(result, error)
         with COUNTING:
             if self.cleanups is None:
                 self.cleanups = Cleanups(driver.loop, self._has_cleaned_up)
                 driver.cleaning.add(self)
-            return self.cleanups.begin(ended, driver.cleanup_seconds, lambda: told(self))
+            return self.cleanups.start(ended, driver.cleanup_seconds, lambda: call_label(self))
 
     def _has_cleaned_up(self) -> None:
         self.cleanups = None
         self._driver.cleaning.discard(self)
 
     def interrupt(self, task: "asyncio.Task[Any]") -> None:
-        """Cancel a task of this call, once, and not while the call cleans up."""
-        cleanups = self.cleanups  # which a thread may set to None meanwhile
+        """Cancel a task of this call once; during a cleanup, after it."""
+        cleanups = self.cleanups  # a thread may set the attribute to None
         if cleanups is None or not cleanups.hold_back(task):
             cancel_once(task)
 
 
-def told(call: Call) -> str:
-    """A call, for the log: its method and what it is about."""
+def call_label(call: Call) -> str:
+    """Return the name of a call for the log: its method, and the name or URI in its parameters."""
     about = getattr(call.params, "name", None) or getattr(call.params, "uri", None)
     return call.method if about is None else f"{call.method} {shown(about)}"
 
 
-async def _own_time(
-    task: "asyncio.Task[Any]", seconds: float, asking: Callable[[], Asking | None]
+async def _wait_own_time(
+    task: "asyncio.Task[Any]", seconds: float, requests: Callable[[], ClientRequests | None]
 ) -> None:
-    """Wait for a task of a call, for so long, without the time that its client takes to answer."""
+    """Wait for a task up to `seconds`, not counting the time that the client takes to answer."""
     loop = asyncio.get_running_loop()
     start, left = loop.time(), seconds
     while left > 0 and not task.done():
         await asyncio.wait([task], timeout=left)
-        asks = asking()
-        if asks is not None and asks.pause is not None:
-            either: list[asyncio.Future[Any]] = [task, asks.pause]
+        current = requests()
+        if current is not None and current.pause is not None:
+            either: list[asyncio.Future[Any]] = [task, current.pause]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        left = start + seconds + (0 if asks is None else asks.waited) - loop.time()
+        left = start + seconds + (0 if current is None else current.waited) - loop.time()

@@ -1,8 +1,9 @@
-"""Asks a client in the middle of a call, and waits for what it says.
+"""Questions of a call to its client.
 
-Or does not wait: where the answer to a call carries the questions, a coroutine that asks is parked.
-When the call has nothing more to ask, it is cancelled, cleans up, and is answered. A plain function
-cannot be parked, and is left by an exception.
+In the handshake era the call waits for the answers. In the stateless era the answer to the call
+carries the questions, and the call is suspended: a coroutine with a question is parked, and when no
+other coroutine of the call is about to ask one, the call is cancelled, cleans up, and is answered.
+A plain function cannot be parked; it is ended by an exception.
 """
 
 import asyncio
@@ -32,17 +33,17 @@ from ..protocol.ports import Store
 from ..types.notifications import Cancelled
 from .recorded_steps import Steps
 
-# So many turns of the loop without another question, and nobody is about to ask one.
-_QUIET_TURNS = 10
-# How long what runs beside a question may still take; after that it is cancelled, and done again
-# in the next round.
+# Loop iterations without a new question after which no more are expected.
+_QUIET_ITERATIONS = 10
+# Seconds that other tasks of the call may still run beside a question; then they are cancelled, and
+# run again in the next round.
 _GRACE = 0.05
-# How long a call may clean up before its client is told what it asked.
+# Seconds for the cleanup of a suspended call before its client gets the questions.
 _CLEAN_UP = 1.0
 
 
 class _Error(Struct):
-    """What a client says when it does not answer."""
+    """The error of a client that does not answer a question."""
 
     message: str = ""
 
@@ -50,24 +51,24 @@ class _Error(Struct):
 _read_error = msgspec.json.Decoder(_Error).decode
 
 
-class Post:
-    """Who waits for which answer of which client."""
+class PendingAnswers:
+    """The futures of questions that clients have not answered yet."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._expected: dict[tuple[Era, Id], asyncio.Future[Answer]] = {}
 
     def expect(self, session: Era, id_: Id) -> "asyncio.Future[Answer]":
-        """To be called before the question is sent."""
+        """Return the future of an answer. Call this before the question is sent."""
         future = self._expected[session, id_] = self._loop.create_future()
         return future
 
     def forget(self, session: Era, id_: Id) -> None:
-        """Nobody waits for this any more."""
+        """Drop the future of an answer that is not needed any more."""
         self._expected.pop((session, id_), None)
 
     def settle(self, session: Era, answer: Answer) -> bool:
-        """An answer has come. From any thread. Does anybody wait for it?"""
+        """Deliver an answer. Thread-safe. Returns False if no call waits for it."""
         future = self._expected.pop((session, answer.id), None)
         if future is None:
             return False
@@ -80,63 +81,66 @@ def _settle(future: "asyncio.Future[Answer]", answer: Answer) -> None:
         future.set_result(answer)
 
 
-class AskingDriver(Protocol):
-    """The driver of the call, as far as asking needs it."""
+class ClientRequestsDriver(Protocol):
+    """The driver of the call, as far as questions need it."""
 
     loop: asyncio.AbstractEventLoop
-    post: Post
+    pending_answers: PendingAnswers
     store: Store
     answer_seconds: float
     closing: asyncio.Event
 
     def interrupt(self, call: Call, /) -> None:
-        """Make the coroutine of a call end."""
+        """Cancel the coroutine of a call."""
         ...
 
-    def leave(self, call: Call, /) -> None:
-        """Answer a call that has not ended."""
+    def answer_suspended(self, call: Call, /) -> None:
+        """Answer a suspended call that has not ended."""
         ...
 
     def owns(self, call: Call, task: "asyncio.Task[Any]", /) -> bool:
-        """Is this the task of the call itself, and not one that it has made?"""
+        """Return whether a task runs the call itself, and was not created by its code."""
         ...
 
     def masked(self, call: Call, error: Exception, /) -> McpError:
-        """What the client may know of an error."""
+        """Return the error to send to the client."""
         ...
 
 
-class Asking:
-    """What one call asks its client. To be used on the loop's thread."""
+class ClientRequests:
+    """The questions of one call to its client. Loop thread only."""
 
-    def __init__(self, call: Call, driver: AskingDriver, send: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, call: Call, driver: ClientRequestsDriver, send: Callable[[bytes], None]
+    ) -> None:
         self._call = call
         self._driver = driver
         self._send = send
         self._loop = driver.loop
         self._open: dict[asyncio.Future[Answer], Id] = {}
         self._since = 0.0
-        # Seconds that the call has spent waiting for its client, which are not its own.
+        # Seconds that the call has waited for its client; they do not count for its time limit.
         self.waited = 0.0
-        # While it waits: done when it goes on.
+        # While the call waits for its client: a future that is done when it goes on.
         self.pause: asyncio.Future[None] | None = None
-        # What the answer to the call will ask, once it has made way for it.
+        # The questions that the answer to the suspended call will carry.
         self._questions: dict[str, Question] = {}
         self.suspended = False
         self._parked: list[asyncio.Future[dict[str, Any]]] = []
-        # Who is parked, and until when others may still do something.
+        # The parked tasks, and the loop time until which other tasks may still run.
         self._askers: set[asyncio.Task[Any] | None] = set()
         self._until = 0.0
-        self._turns = 0
+        # Loop iterations left until the call counts as quiet; 0 if none is being counted.
+        self._iterations_left = 0
         self._timer: asyncio.TimerHandle | None = None
-        # While one of these is done, nothing interrupts the call.
+        # The call is not interrupted during a step.
         self.steps = Steps(
             call, driver.store, driver.answer_seconds * LAST_ROUND, ended=self._ended_step
         )
 
     async def ask(self, questions: Questions) -> dict[str, Any]:
-        """The answers. If the client has to be answered first, the caller is parked for good."""
-        answers = await self._ask_or_leave(questions)
+        """Return the answers. If the call has to be suspended for them, wait forever."""
+        answers = await self._answers_or_none(questions)
         if answers is not None:
             return answers
         future: asyncio.Future[dict[str, Any]] = self._loop.create_future()
@@ -149,20 +153,20 @@ class Asking:
         return await future
 
     async def ask_for_thread(self, questions: Questions) -> dict[str, Any]:
-        """The same for a plain function, which cannot be parked.
+        """Return the answers for a plain function, which cannot be parked.
 
         Raises:
-            CancelledError: it has to make way.
+            CancelledError: the call is suspended.
         """
-        answers = await self._ask_or_leave(questions)
+        answers = await self._answers_or_none(questions)
         if answers is None:
             self.suspend()
             raise asyncio.CancelledError
         return answers
 
-    async def _ask_or_leave(self, questions: Questions) -> dict[str, Any] | None:
-        """The answers, or None if the client has to be answered first."""
-        if self.steps.is_here:
+    async def _answers_or_none(self, questions: Questions) -> dict[str, Any] | None:
+        """Return the answers, or None if the call has to be suspended for them."""
+        if self.steps.is_in_step:
             raise RuntimeError("a step cannot ask; ask before it, and give it the answer")
         match self._call.era.ask(self._call, questions):
             case Answered(answers=answers):
@@ -171,22 +175,23 @@ class Asking:
                 return await self._wait(questions, waiting)
             case Suspended(questions=still_open):
                 self._questions |= still_open
-                await self.steps.keep()
+                await self.steps.store_values()
                 return None
 
     def cancel(self) -> None:
-        """Nobody wants the answers any more."""
+        """Cancel all waiting for answers."""
         _cancel([*self._open, *self._parked])
 
     def end(
         self, frame: Outgoing | None, error: McpError | None
     ) -> tuple[Outgoing | None, McpError | None]:
-        """The call is over: what its client is told, which is all that it asks if it has made way.
-        Whatever is still asked, by tasks that outlive it, is moot. From any thread."""
+        """Return the answer of the call, which carries the questions if the call is suspended.
+        Questions of tasks that outlive the call are withdrawn. Thread-safe.
+        """
         moot: list[asyncio.Future[Any]] = [*self._open, *self._parked]
         self._withdraw([*self._open])
         if moot or self._timer is not None:
-            with suppress(RuntimeError):  # the loop is closed, and nobody waits
+            with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(self._clear, moot)
         return self._answer() if self.suspended and frame is not None else (frame, error)
 
@@ -195,39 +200,39 @@ class Asking:
         if self._timer is not None:
             self._timer.cancel()
 
-    # Making way
+    # Suspension
 
-    async def begin_step(self, name: str) -> tuple[str, bytes | None]:
-        """See `Steps.begin`.
+    async def start_step(self, name: str) -> tuple[str, bytes | None]:
+        """Start a step. See `Steps.start`.
 
         Raises:
-            CancelledError: the call makes way. It is not at its end, so what it does on the way
-                out must not be recorded as done.
+            CancelledError: the call is being suspended. A step in its cleanup must not be
+                recorded as done.
         """
         if self.suspended:
             raise asyncio.CancelledError
-        return await self.steps.begin(name)
+        return await self.steps.start(name)
 
     def _ended_step(self) -> None:
-        if self._parked and not self.suspended and not self._turns:
+        if self._parked and not self.suspended and not self._iterations_left:
             self._park()
 
     def _park(self) -> None:
-        if not self._turns:
-            self._loop.call_soon(self._look)
-        self._turns = _QUIET_TURNS
+        if not self._iterations_left:
+            self._loop.call_soon(self._count_iteration)
+        self._iterations_left = _QUIET_ITERATIONS
 
-    def _look(self) -> None:
-        """Is there nobody left who is about to ask?"""
-        self._turns -= 1
-        if self._turns:
-            self._loop.call_soon(self._look)
+    def _count_iteration(self) -> None:
+        """Suspend the call after enough loop iterations without a new question."""
+        self._iterations_left -= 1
+        if self._iterations_left:
+            self._loop.call_soon(self._count_iteration)
         else:
-            self._make_way()
+            self._suspend_if_quiet()
 
-    def _make_way(self) -> None:
-        if self.steps.under_way or self._turns or self.suspended or self._call.over:
-            return  # the last step, or the last turn, looks again
+    def _suspend_if_quiet(self) -> None:
+        if self.steps.under_way or self._iterations_left or self.suspended or self._call.over:
+            return  # the end of the last step, or the last iteration, checks again
         if self._is_alone() or self._loop.time() >= self._until:
             self.suspend()
             self._driver.interrupt(self._call)
@@ -236,30 +241,30 @@ class Asking:
 
     def _end_grace(self) -> None:
         self._until = 0.0
-        self._make_way()
+        self._suspend_if_quiet()
 
     def _is_alone(self) -> bool:
-        """Is the call itself parked, so that there is nothing beside it that it waits for?"""
+        """Return whether only the call itself is parked, not a task that its code created."""
         owns, call = self._driver.owns, self._call
         return all(task is not None and owns(call, task) for task in self._askers)
 
     def suspend(self) -> None:
-        """From here on the call makes way for its questions."""
+        """Mark the call as suspended, and bound the time of its cleanup."""
         if not self.suspended:
             self.suspended = True
             self._askers.clear()
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self._loop.call_later(_CLEAN_UP, self._leave)
+            self._timer = self._loop.call_later(_CLEAN_UP, self._answer_early)
 
-    def _leave(self) -> None:
+    def _answer_early(self) -> None:
         if not self._call.over:
-            self._driver.leave(self._call)
+            self._driver.answer_suspended(self._call)
 
     def _answer(self) -> tuple[bytes, McpError | None]:
         try:
             return suspended(self._call, self._questions), None
-        except Exception as error:  # whatever it is, the client waits for an answer
+        except Exception as error:  # the client needs an answer in any case
             masked = self._driver.masked(self._call, error)
             return failed(self._call, masked), masked
 
@@ -284,17 +289,17 @@ class Asking:
                         again = self._call.era.ask(self._call, {key: question})
                         assert isinstance(again, Waiting)
                         ours |= self._sent(again)
-                    finally:  # after it was asked again: the client has been waited for all along
+                    finally:  # after the repeated question was sent, so that `pause` does not end
                         self._open.pop(future, None)
         finally:
             self._withdraw(ours)
         return {key: answers[key] for key in questions}
 
     def _sent(self, waiting: Waiting) -> dict["asyncio.Future[Answer]", str]:
-        """Send requests; who waits is known before anybody can answer."""
+        """Send requests. Their futures are registered before an answer can arrive."""
         sent: dict[asyncio.Future[Answer], str] = {}
         for key, id_ in waiting.ids.items():
-            future = self._driver.post.expect(self._call.era, id_)
+            future = self._driver.pending_answers.expect(self._call.era, id_)
             sent[future] = key
             if not self._open:
                 self._since, self.pause = self._loop.time(), self._loop.create_future()
@@ -313,12 +318,12 @@ class Asking:
         return done
 
     def _withdraw(self, ours: "Iterable[asyncio.Future[Answer]]") -> None:
-        """Tell the client which questions are moot."""
+        """Send the client a cancellation of each question that is not needed any more."""
         for future in ours:
             id_ = self._open.pop(future, None)
-            if id_ is None:  # it was told so when the call ended
+            if id_ is None:  # withdrawn when the call ended
                 continue
-            self._driver.post.forget(self._call.era, id_)
+            self._driver.pending_answers.forget(self._call.era, id_)
             if not self._driver.closing.is_set():
                 moot = Cancelled(request_id=id_, reason="the answer is not needed any more")
                 self._send(notice("notifications/cancelled", moot, self._call.caller.revision))

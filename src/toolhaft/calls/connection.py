@@ -1,7 +1,7 @@
-"""One client over a stream of frames: what it sends becomes calls, and their answers frames.
+"""One client on a stream of frames: incoming frames become calls, and their answers frames.
 
-Frames are received on the loop's thread or, while that one is held up by a tool that blocks, on the
-thread of the watch (`watch.py`).
+Frames are received on the loop's thread, or on the thread of the watchdog
+(`transports/stdio/watchdog.py`) while a tool blocks the loop.
 """
 
 import threading
@@ -19,15 +19,15 @@ from ..protocol.framing import Frame, TooLong
 from ..protocol.handshake import NEW
 from ..protocol.peer import Peer, notice
 from ..protocol.subscriptions import Change
-from .call import Running
+from .call import RunningCall
 from .driver import Driver
 from .error_masking import Mask
-from .output import Outlet
-from .reply_channel import Line
+from .output import Output
+from .reply_channel import ReplyChannel
 
 
-def counted(event: Event, counter: Counter) -> None:
-    """Count what is no call; calls are counted when they end."""
+def count_event(event: Event, counter: Counter) -> None:
+    """Count an event that is not a call; calls are counted when they end."""
     if isinstance(event, Reply):
         counter.refused(event.method)
     elif isinstance(event, Cancel):
@@ -36,57 +36,57 @@ def counted(event: Event, counter: Counter) -> None:
         counter.noticed(event.method)
 
 
-class Array:
-    """The line of a batch: collects the answers until the last is there."""
+class BatchChannel:
+    """The reply channel of a batch: collects the answers, and sends them together."""
 
-    __slots__ = ("_frames", "_line", "_lock", "_open")
+    __slots__ = ("_channel", "_frames", "_lock", "_open")
 
-    def __init__(self, size: int, line: Line) -> None:
+    def __init__(self, size: int, channel: ReplyChannel) -> None:
         self._open = size
         self._frames: list[bytes] = []
-        self._line = line
+        self._channel = channel
         self._lock = threading.Lock()
 
     def send(self, frame: bytes) -> None:
-        """Messages on the way go out by themselves."""
-        self._line.send(frame)
+        """Send a message before the answer, outside of the batch."""
+        self._channel.send(frame)
 
     def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
-        """One of the messages is done, with an answer or without."""
+        """Add the answer of one message, if it has one; after the last, send the batch."""
         with self._lock:
             if frame is not None:
                 self._frames.append(whole(frame))
             self._open -= 1
             if self._open:
                 return
-        self._line.answer(b"[%b]" % b",".join(self._frames) if self._frames else None, None)
+        self._channel.answer(b"[%b]" % b",".join(self._frames) if self._frames else None, None)
 
     @property
     def is_full(self) -> bool:
-        """Does the client not read?"""
-        return self._line.is_full
+        """See `ReplyChannel`."""
+        return self._channel.is_full
 
     def throttle(self) -> None:
-        """As its connection does."""
-        self._line.throttle()
+        """See `ReplyChannel`."""
+        self._channel.throttle()
 
     def drained(self) -> Awaitable[None]:
-        """As its connection does."""
-        return self._line.drained()
+        """See `ReplyChannel`."""
+        return self._channel.drained()
 
     def hang_up(self) -> None:
-        """As its connection does."""
-        self._line.hang_up()
+        """See `ReplyChannel`."""
+        self._channel.hang_up()
 
 
 class Connection:
-    """One client, and the line of its calls."""
+    """One client, and the reply channel of its calls."""
 
     def __init__(
         self,
         peer: Peer,
         driver: Driver,
-        outlet: Outlet,
+        output: Output,
         *,
         message_bytes: int,
         mask: Mask,
@@ -95,56 +95,56 @@ class Connection:
         self.driver = driver
         self._message_bytes = message_bytes
         self._mask = mask
-        self._outlet = outlet
-        # At hand, since they are needed each time.
-        self.send = outlet.send
-        self._send_pieces = outlet.send_pieces
-        self.throttle = outlet.throttle
-        self.drained = outlet.drained
-        # What changed and was not told yet.
-        self._news: set[Change] = set()
-        # Told of each message that came to its end without an answer. From any thread.
+        self._output = output
+        # Attributes for speed: they are used for each message.
+        self.send = output.send
+        self._send_pieces = output.send_pieces
+        self.throttle = output.throttle
+        self.drained = output.drained
+        # Changes that the client has not been notified of.
+        self._unsent_changes: set[Change] = set()
+        # Called after each message that ends without an answer. From any thread.
         self.unanswered: Callable[[], object] | None = None
 
-    # What comes in
+    # Incoming
 
     def receive(self, frame: Frame, principal: str | None = None) -> Event:
-        """Understand a frame and do what it asks for. Never raises, never waits."""
+        """Decode a frame and start its calls. Never raises, never waits."""
         try:
             if type(frame) is bytes:
                 event = self.peer.take(decode(frame), principal)
             else:
                 event = self._too_long(frame)
-            if type(event) is Running:
+            if type(event) is RunningCall:
                 self.driver.start(event, self)
             else:
-                self._on(event, self)
+                self._handle(event, self)
         except Exception as error:
-            event = self._broken(frame, error)
+            event = self._send_internal_error(frame, error)
         return event
 
-    def heard(self, change: Change) -> None:
-        """Something changed that a session may follow. From any thread."""
+    def on_change(self, change: Change) -> None:
+        """Notify the client of a change, if its session follows it. Thread-safe."""
         session = self.peer.session
         if session.state != NEW and session.interests.match(change):
-            # Kept before it is looked whether it may be sent: the client may say so meanwhile.
-            self._news.add(change)
-            self._tell_news()
+            # Added before `is_ready` is checked: another thread may set it at the same time.
+            self._unsent_changes.add(change)
+            self._send_changes()
 
-    def _tell_news(self) -> None:
-        """Send what changed, once the client is ready to hear of it. From any thread."""
+    def _send_changes(self) -> None:
+        """Send the pending notifications, if the client has sent `initialized`. Thread-safe."""
         session = self.peer.session
-        while session.is_ready and self._news:
-            with suppress(KeyError):  # another thread was quicker
-                change = self._news.pop()
+        while session.is_ready and self._unsent_changes:
+            with suppress(KeyError):  # another thread took it
+                change = self._unsent_changes.pop()
                 method, params = change.notification()
                 frame = notice(method, params, session.caller.revision)
                 self.driver.soon((self, change), partial(self.send, frame))
 
-    def _broken(self, frame: Frame, error: Exception) -> Reply:
-        """A bug of ours must not end the service: it is told, and the client gets an answer."""
-        told_to_client = InternalError(self._mask("a message", error))
-        reply = Reply(failure(_id_in(frame), told_to_client), told_to_client)
+    def _send_internal_error(self, frame: Frame, error: Exception) -> Reply:
+        """Log a bug in the library, and answer the client. The service goes on."""
+        masked = InternalError(self._mask("a message", error))
+        reply = Reply(failure(_id_in(frame), masked), masked)
         self.send(reply.frame)
         return reply
 
@@ -152,31 +152,31 @@ class Connection:
         error = ParseError(f"message too long: at most {self._message_bytes} bytes are read")
         return Reply(failure(_id_in(frame), error), error)
 
-    def _on(self, event: Event, line: Line) -> None:
-        counted(event, self.driver.counter)
+    def _handle(self, event: Event, channel: ReplyChannel) -> None:
+        count_event(event, self.driver.counter)
         match event:
-            case Running():
-                self.driver.start(event, line)
+            case RunningCall():
+                self.driver.start(event, channel)
             case Reply():
-                line.answer(event.frame, event.error)
+                channel.answer(event.frame, event.error)
             case Cancel():
                 self.driver.cancel(event.id)
-                line.answer(None, None)
+                channel.answer(None, None)
             case Answer():
                 self.driver.settle(self.peer.session, event)
-                line.answer(None, None)
+                channel.answer(None, None)
             case Batch():
-                array = Array(len(event.events), self)
+                batch = BatchChannel(len(event.events), self)
                 for part in event.events:
-                    self._on(part, array)
+                    self._handle(part, batch)
             case _:  # a notification
-                self._tell_news()
-                line.answer(None, None)
+                self._send_changes()
+                channel.answer(None, None)
 
-    # What goes out: `send`, `throttle` and `drained` are the transport's
+    # Outgoing: `send`, `throttle` and `drained` are the transport's
 
     def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
-        """The end of a call."""
+        """Send the answer of a call, if it has one."""
         if type(frame) is bytes:
             self.send(frame)
         elif type(frame) is tuple:
@@ -186,11 +186,11 @@ class Connection:
 
     @property
     def is_full(self) -> bool:
-        """Does the client not read?"""
-        return self._outlet.is_full
+        """See `ReplyChannel`."""
+        return self._output.is_full
 
     def hang_up(self) -> None:
-        """A pipe that is closed cannot be opened again, so it stays open."""
+        """Do nothing: a client cannot open a closed pipe again."""
 
 
 def _id_in(frame: Frame) -> Id | UnsetType:

@@ -1,7 +1,7 @@
 """The author's `lifespan`: entered once before the first call that may need it, left at the end.
 
-A process may serve on several loops at once, over HTTP and attached. What a lifespan opens belongs
-to a loop more often than not, so each of them has a stay of its own.
+A process may serve on several loops at once, over HTTP and attached. Most resources belong to one
+loop, so the lifespan is entered once per loop.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from ..process.loop_guard import shelter
+from ..process.loop_guard import hide_task
 from ..process.outcome import ends_task
 
 log = logging.getLogger(__name__)
@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 Opener = Callable[[], AbstractAsyncContextManager[Any]]
 
 
-class _Stay:
-    """One time of being entered, on one loop."""
+class _LoopLifespan:
+    """The lifespan as entered on one loop."""
 
     def __init__(self, opener: Opener) -> None:
         loop = asyncio.get_running_loop()
@@ -30,13 +30,13 @@ class _Stay:
         self.entered: asyncio.Future[None] = loop.create_future()
         self._leave = asyncio.Event()
         self._task = loop.create_task(self._run())
-        shelter(self._task)
+        hide_task(self._task)
 
     async def end(self) -> None:
-        """Nobody serves any more."""
+        """Leave the lifespan, and wait until it is left."""
         self._leave.set()
         if not self.entered.done():
-            self._task.cancel()  # nobody waits for it to be entered
+            self._task.cancel()
         await asyncio.wait([self._task])
 
     async def _run(self) -> None:
@@ -48,78 +48,80 @@ class _Stay:
         except BaseException as error:
             if ends_task(error) and (entered.done() or leave.is_set()):
                 entered.cancel()
-                return  # somebody ends it, or the loop
+                return  # cancelled by `end`, or with the loop
             log.error("the lifespan failed: %r", error, exc_info=error)
             if not entered.done():
-                # A future and a loop carry an Exception; SystemExit would end them.
-                told = error if isinstance(error, Exception) else RuntimeError(repr(error))
-                entered.set_exception(told)
-                entered.exception()  # it was logged; whoever waits gets it too
+                # Replaced, since SystemExit would stop the loop of a task that awaits the future.
+                raised = error if isinstance(error, Exception) else RuntimeError(repr(error))
+                entered.set_exception(raised)
+                entered.exception()  # marks it as retrieved: it was logged
         finally:
             self.value = None
 
 
 class Lifespan:
-    """Enters and leaves in one task, as context managers require, whoever asks for it."""
+    """The lifespan of a server on all its loops. Enters and leaves in one task per loop, as context
+    managers require.
+    """
 
     def __init__(self, opener: Opener) -> None:
         self._opener = opener
-        # The one that began last is the last.
-        self._stays: list[_Stay] = []
+        # In the order in which they were entered.
+        self._per_loop: list[_LoopLifespan] = []
 
     @property
     def value(self) -> Any:
-        """What it gives to the calls of this loop."""
-        stay = self._stay()
-        return None if stay is None else stay.value
+        """The value of the lifespan for calls on the current loop."""
+        entry = self._current()
+        return None if entry is None else entry.value
 
     @property
     def entered(self) -> bool:
-        """May calls begin?"""
-        stay = self._stay()
-        if stay is None:
+        """Whether calls may start."""
+        entry = self._current()
+        if entry is None:
             return False
-        entered = stay.entered
+        entered = entry.entered
         return entered.done() and not entered.cancelled() and entered.exception() is None
 
     def join(self) -> None:
-        """Somebody serves: enter, if nobody has yet. Does not wait."""
+        """Add a user on this loop, and start to enter with the first. Does not wait."""
         loop = asyncio.get_running_loop()
-        # Those of loops that were ended without a word are over.
-        self._stays = [stay for stay in self._stays if not stay.loop.is_closed()]
-        stay = next((stay for stay in self._stays if stay.loop is loop), None)
-        if stay is None:
-            stay = _Stay(self._opener)
-            self._stays = [*self._stays, stay]
-        stay.users += 1
+        # Loops may have been closed without `leave`.
+        self._per_loop = [entry for entry in self._per_loop if not entry.loop.is_closed()]
+        entry = next((entry for entry in self._per_loop if entry.loop is loop), None)
+        if entry is None:
+            entry = _LoopLifespan(self._opener)
+            self._per_loop = [*self._per_loop, entry]
+        entry.users += 1
 
     async def leave(self) -> None:
-        """Somebody has stopped serving; the last one waits until the lifespan is left."""
+        """Remove a user on this loop; with the last, leave and wait until it is left."""
         loop = asyncio.get_running_loop()
-        for stay in self._stays:
-            if stay.loop is loop:
-                stay.users -= 1
-                if stay.users == 0:
-                    self._stays = [other for other in self._stays if other is not stay]
-                    await stay.end()
+        for entry in self._per_loop:
+            if entry.loop is loop:
+                entry.users -= 1
+                if entry.users == 0:
+                    self._per_loop = [other for other in self._per_loop if other is not entry]
+                    await entry.end()
                 return
 
     async def wait(self) -> None:
-        """Wait until calls may begin.
+        """Wait until calls may start.
 
         Raises:
-            Exception: what the lifespan raised when it was entered.
+            Exception: the lifespan raised it on entry.
         """
-        stay = self._stay()
-        if stay is not None:
-            await asyncio.shield(stay.entered)
+        entry = self._current()
+        if entry is not None:
+            await asyncio.shield(entry.entered)
 
-    def _stay(self) -> _Stay | None:
-        """That of this loop, or of a thread that stands in for one."""
-        stays = self._stays
-        if len(stays) > 1:
+    def _current(self) -> _LoopLifespan | None:
+        """Return that of the current loop; on a thread without one, the last."""
+        per_loop = self._per_loop
+        if len(per_loop) > 1:
             loop = asyncio._get_running_loop()
-            for stay in stays:
-                if stay.loop is loop:
-                    return stay
-        return stays[-1] if stays else None
+            for entry in per_loop:
+                if entry.loop is loop:
+                    return entry
+        return per_loop[-1] if per_loop else None

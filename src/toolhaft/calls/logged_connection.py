@@ -1,6 +1,6 @@
-"""A connection with a traffic log: the same as without, and each message is written down.
+"""A connection that writes each message to the traffic log.
 
-A server without a log knows nothing of this, and pays nothing for it.
+Used only by servers with a traffic log; others have no overhead.
 """
 
 from typing import Any
@@ -10,36 +10,36 @@ from ..protocol.calls import Event
 from ..protocol.framing import Frame
 from ..protocol.ports import Traffic
 from .connection import Connection
-from .output import Outlet
+from .output import Output
 
 
-class LoggedOutlet:
-    """Logs what goes out, and sends it by another outlet."""
+class LoggedOutput:
+    """An output that logs each frame and sends it through another output."""
 
-    def __init__(self, outlet: Outlet, traffic: Traffic, name: str) -> None:
-        self._outlet = outlet
+    def __init__(self, output: Output, traffic: Traffic, name: str) -> None:
+        self._output = output
         self._traffic = traffic
         self._name = name
-        self.throttle = outlet.throttle
-        self.drained = outlet.drained
+        self.throttle = output.throttle
+        self.drained = output.drained
 
     def send(self, frame: bytes) -> None:
         """Log a frame and send it."""
         self._traffic.message("out", self._name, frame)
-        self._outlet.send(frame)
+        self._output.send(frame)
 
     def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
-        """The same for a long frame, which the log has whole."""
+        """Log a long frame and send it in one piece."""
         self.send(whole(pieces))
 
     @property
     def is_full(self) -> bool:
-        """Does the client not read?"""
-        return self._outlet.is_full
+        """See `Output`."""
+        return self._output.is_full
 
 
 class LoggedConnection(Connection):
-    """A connection that logs what comes in; what goes out is logged by its outlet."""
+    """A connection that logs incoming frames. Its output logs outgoing ones."""
 
     def __init__(self, *given: Any, traffic: Traffic, name: str, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -47,6 +47,6 @@ class LoggedConnection(Connection):
         self._name = name
 
     def receive(self, frame: Frame, principal: str | None = None) -> Event:
-        """Log a frame, understand it and do what it asks for."""
+        """Log a frame and receive it."""
         self._traffic.message("in", self._name, frame)
         return super().receive(frame, principal)

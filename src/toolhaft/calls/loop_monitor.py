@@ -1,6 +1,7 @@
-"""Who holds up an event loop: a coroutine that blocks keeps all others from their turn.
+"""Warnings about coroutines that block the event loop, and with it all other coroutines.
 
-Over a pipe somebody stands in for the loop (`watch.py`). Over HTTP nobody can, so it is told.
+Over stdio the watchdog reads in place of a blocked loop (`transports/stdio/watchdog.py`). Over HTTP
+there is only this warning.
 """
 
 import asyncio
@@ -10,43 +11,43 @@ from collections.abc import Callable
 from typing import Final
 
 from ..protocol.calls import Call
-from .call import told
+from .call import call_label
 from .driver import Driver
 
 log = logging.getLogger(__name__)
 
-# How often somebody looks, and how long a loop may be away by then.
+# Seconds between two checks, and seconds after which the loop counts as blocked.
 _TICK: Final = 0.25
 
 
-class Blame:
-    """Names those who hold up a loop, each of them once."""
+class BlockedLoopLog:
+    """Logs calls that block a loop, each label once."""
 
     def __init__(self) -> None:
-        self._blamed: set[str] = set()
+        self._logged: set[str] = set()
 
-    def lay_on(self, call: Call | None) -> None:
-        """This one does. None: it is no call."""
-        who = "code outside of any call" if call is None else told(call)
-        if who not in self._blamed:
-            self._blamed.add(who)
+    def report(self, call: Call | None) -> None:
+        """Log the call that blocks the loop. None: code outside of any call."""
+        label = "code outside of any call" if call is None else call_label(call)
+        if label not in self._logged:
+            self._logged.add(label)
             log.warning(
                 "%s holds up the event loop; other coroutines wait for it. Make it a plain `def`, "
                 "which gets a thread of its own, or await what takes long",
-                who,
+                label,
             )
 
 
-class Lookout:
-    """Looks after the loop that runs a `with` block, while there are calls.
+class LoopMonitor:
+    """Context manager that monitors the current loop from a thread, while there are calls.
 
     Args:
-        drivers: those who run them.
+        drivers: returns the drivers on the loop.
     """
 
     def __init__(self, drivers: Callable[[], list[Driver]]) -> None:
         self._drivers = drivers
-        self._blame = Blame()
+        self._log = BlockedLoopLog()
         self._over = threading.Event()
 
     def __enter__(self) -> None:
@@ -61,14 +62,14 @@ class Lookout:
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         while not self._over.wait(_TICK):
             busy = [driver for driver in self._drivers() if driver.calls]
-            if busy and not self._is_there(loop):
+            if busy and not self._responds(loop):
                 culprits = [driver.culprit for driver in busy]
-                self._blame.lay_on(next(filter(None, culprits), None))
+                self._log.report(next(filter(None, culprits), None))
 
-    def _is_there(self, loop: asyncio.AbstractEventLoop) -> bool:
-        there = threading.Event()
+    def _responds(self, loop: asyncio.AbstractEventLoop) -> bool:
+        responded = threading.Event()
         try:
-            loop.call_soon_threadsafe(there.set)
+            loop.call_soon_threadsafe(responded.set)
         except RuntimeError:  # it is closed
             return True
-        return there.wait(_TICK) or self._over.is_set()
+        return responded.wait(_TICK) or self._over.is_set()

@@ -1,4 +1,4 @@
-"""Where the frames of a connection go: a pipe, a stream of events, somebody's function."""
+"""The outgoing side of a connection: a pipe, an event stream, or a function."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -7,33 +7,33 @@ from ..encoding.envelope import whole
 from ..protocol.calls import READY
 
 
-class Outlet(Protocol):
-    """What a transport sends by. From any thread; nothing waits but `throttle` and `drained`."""
+class Output(Protocol):
+    """Sends the frames of a connection. Thread-safe; only `throttle` and `drained` wait."""
 
     def send(self, frame: bytes, /) -> None:
-        """Send a frame, now or as soon as the client reads."""
+        """Send a frame now, or buffer it until the client reads."""
         ...
 
     def send_pieces(self, pieces: tuple[bytes, ...], /) -> None:
-        """Send a long frame, which is put together only if it has to be."""
+        """Send a long frame, which is joined only if necessary."""
         ...
 
     @property
     def is_full(self) -> bool:
-        """Does the client not read?"""
+        """Whether there is backpressure: the client does not read."""
         ...
 
     def throttle(self) -> None:
-        """For tool threads, after they have sent: wait while the client does not read."""
+        """Block a worker thread while there is backpressure. Called after sending."""
         ...
 
     def drained(self) -> Awaitable[None]:
-        """Wait until the client has read enough of what was sent; `READY` if it has."""
+        """Return an awaitable that ends with the backpressure: `READY` if there is none."""
         ...
 
 
 class Sink:
-    """An outlet with room for everything: a function that takes whole frames, from any thread."""
+    """An output without backpressure: a thread-safe function that takes whole frames."""
 
     is_full = False
 
@@ -41,12 +41,12 @@ class Sink:
         self.send = send
 
     def send_pieces(self, pieces: tuple[bytes, ...]) -> None:
-        """Send a long frame."""
+        """Send a long frame in one piece."""
         self.send(whole(pieces))
 
     def throttle(self) -> None:
-        """Nobody has to wait."""
+        """Do nothing."""
 
     def drained(self) -> Awaitable[None]:
-        """Nobody has to wait."""
+        """Return `READY`."""
         return READY

@@ -1,8 +1,8 @@
 """The rate limit for the progress of one call.
 
-"Both parties SHOULD implement rate limiting to prevent flooding." A token bucket: a call sends so
-many reports at once, and as many a second after that. A report for which there is no token is held
-until a timer sends it, unless a newer one takes its place: a client needs only the latest.
+"Both parties SHOULD implement rate limiting to prevent flooding." A token bucket: a call sends a
+first burst of reports, and as many per second after that. A report without a token is held until a
+timer sends it, unless a newer one replaces it: a client needs only the latest.
 """
 
 import asyncio
@@ -10,32 +10,33 @@ import asyncio
 from ..types.notifications import Progress
 
 
-class Pace:
-    """The token bucket of a call that has used up its first burst, and the report that it holds.
-    Not thread-safe: its user holds a lock."""
+class ProgressRate:
+    """The token bucket of a call that has used up its first burst, and its held report. Not
+    thread-safe: the caller holds a lock.
+    """
 
     __slots__ = ("_filled", "_loop", "_most", "_per_second", "_tokens", "held", "is_timed")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, per_second: float) -> None:
         self._loop = loop
-        # No more tokens than these gather while a call is quiet.
+        # Capacity of the bucket, in tokens.
         self._most = max(1, per_second)
         self._per_second = per_second
         self._tokens = 0.0
-        # When tokens were last added.
+        # Loop time at which tokens were last added.
         self._filled = loop.time()
         # The newest report that has not been sent.
         self.held: Progress | None = None
-        # Is a timer running that will send it?
+        # Whether a timer that will send it is running.
         self.is_timed = False
 
     @property
     def interval(self) -> float:
-        """The time until there is one more token, in seconds."""
+        """Seconds per token."""
         return 1 / self._per_second
 
     def take(self) -> bool:
-        """Take a token, if there is one: a report may be sent now."""
+        """Take a token, if there is one. Returns whether a report may be sent now."""
         self._fill()
         if self._tokens < 1:
             return False
@@ -43,13 +44,14 @@ class Pace:
         return True
 
     def hold(self, report: Progress) -> None:
-        """Keep a report for later, unless a newer one is held already."""
+        """Hold a report for the timer, unless a newer one is held already."""
         if self.held is None or report.progress > self.held.progress:
             self.held = report
 
     def release(self, reached: float) -> Progress | None:
-        """The report that is held, unless a later one was sent. It uses a token, which may be
-        borrowed: a timer can fire slightly early, or just after a report that was sent at once."""
+        """Return the held report, unless a later one was sent. It uses a token, which may make the
+        count negative: a timer can fire slightly early, or just after a report was sent.
+        """
         held, self.held = self.held, None
         if held is None or held.progress <= reached:
             return None

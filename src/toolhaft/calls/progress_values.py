@@ -1,4 +1,4 @@
-"""What an author reports as progress, as numbers and text that JSON has."""
+"""Validation of progress values: finite numbers and encodable text, as JSON requires."""
 
 from math import isfinite
 
@@ -6,17 +6,17 @@ from ..errors import clipped
 
 
 def valid_message(message: str) -> str:
-    """A message as it can be encoded, whatever is in it."""
+    """Return a message with lone surrogates replaced, so that it can be encoded."""
     if not isinstance(message, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"the message of progress must be a text, not {message!r}")
     return message if message.isascii() else message.encode("utf-8", "replace").decode()
 
 
 def valid_numbers(done: float, total: float | None) -> tuple[float, float | None]:
-    """As JSON has them: what else can be a number would be sent as a text, or as true."""
+    """Return the values as int or float: a Decimal would be sent as a string, a bool as `true`."""
     try:
         is_finite = isfinite(done) and (total is None or isfinite(total))
-    except OverflowError:  # of an integer that no client can read as a number
+    except OverflowError:  # an integer too large for a float
         is_finite = False
     except TypeError:
         raise TypeError(f"progress must be a number, not {_spelled(done, total)}") from None

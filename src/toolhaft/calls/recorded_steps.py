@@ -1,8 +1,8 @@
-"""What a call does once, however many rounds it takes to ask its client.
+"""Steps: parts of a call that run once, however many rounds the call takes.
 
-What a step gives is recorded in the journal of the call, which travels with the client. Where a
-client could read that, the journal has a handle instead, under which the store keeps it. Most calls
-have all answers in one round, so nothing is kept before the call makes way for its questions.
+The value of a step is recorded in the journal of the call, which the client carries from round to
+round. Where the client could read it, the journal has the key of an entry in the store instead.
+Most calls have all answers in one round, so nothing is stored before the call is suspended.
 """
 
 from collections.abc import Callable, Generator
@@ -18,8 +18,8 @@ from ..protocol.elicitation.rounds import Journal
 from ..protocol.ports import Store
 
 
-class _Act:
-    """A step that is being done."""
+class _ActiveStep:
+    """A step in progress."""
 
     __slots__ = ("is_over", "steps")
 
@@ -28,22 +28,22 @@ class _Act:
         self.is_over = False
 
 
-# Tasks and threads that a step makes belong to it: who does can be told by nothing else.
-_current_act: ContextVar[_Act | None] = ContextVar("step", default=None)
+# A context variable, so that tasks of a step, and its `asyncio.to_thread`, inherit it.
+_active_step: ContextVar[_ActiveStep | None] = ContextVar("step", default=None)
 
 
 def in_step() -> bool:
-    """Does the code that runs now belong to a step?"""
-    act = _current_act.get()
-    return act is not None and not act.is_over
+    """Return whether the current code belongs to a step."""
+    active = _active_step.get()
+    return active is not None and not active.is_over
 
 
 class Steps:
-    """The steps of one call. To be used on the loop's thread, but for `acting`.
+    """The steps of one call. Loop thread only, except `acting`.
 
     Args:
-        seconds: for how long the store keeps what steps gave.
-        ended: told when the last of those that have begun is over.
+        seconds: lifetime of stored values.
+        ended: called when the last step in progress is over.
     """
 
     def __init__(
@@ -53,24 +53,24 @@ class Steps:
         self._store = store
         self._seconds = seconds
         self._ended = ended
-        # How many have begun and are not over.
+        # Number of steps in progress.
         self.under_way = 0
-        # What they gave that the store has to keep, once the call makes way; and does it?
-        self._unkept: dict[str, bytes] = {}
-        self._makes_way = False
+        # Values to store once the call is suspended; and whether it is.
+        self._unstored: dict[str, bytes] = {}
+        self._is_suspended = False
 
     @property
-    def is_here(self) -> bool:
-        """Does the code that runs now belong to a step of this call?"""
-        act = _current_act.get()
-        return act is not None and act.steps is self and not act.is_over
+    def is_in_step(self) -> bool:
+        """Whether the current code belongs to a step of this call."""
+        active = _active_step.get()
+        return active is not None and active.steps is self and not active.is_over
 
-    async def begin(self, name: str) -> tuple[str, bytes | None]:
-        """Under which key a step is recorded, and what it gave if it was done before. If not, it
-        begins, and nobody interrupts the call before it has ended.
+    async def start(self, name: str) -> tuple[str, bytes | None]:
+        """Return the key of a step, and its value if an earlier round has run it. Else the step is
+        in progress, and the call is not interrupted before `end`.
 
         Raises:
-            ToolError: it was done, and what it gave is not known any more.
+            ToolError: an earlier round has run the step, and its value has expired.
         """
         journal = self._journal()
         key = journal.step_key(name)
@@ -90,28 +90,29 @@ class Steps:
 
     @contextmanager
     def acting(self) -> Generator[None]:
-        """While a step is done, nobody who belongs to it can ask: what it has done so far would be
-        done again. Wherever it is done."""
-        before, act = _current_act.get(), _Act(self)
-        _current_act.set(act)
+        """Mark the code of the block as a step, on whichever thread: it cannot ask questions, since
+        the part before a question would run again.
+        """
+        before, active = _active_step.get(), _ActiveStep(self)
+        _active_step.set(active)
         try:
             yield
         finally:
-            act.is_over = True
-            _current_act.set(before)
+            active.is_over = True
+            _active_step.set(before)
 
     async def end(self, key: str, value: bytes | None) -> None:
-        """A step that has begun is over, with a value or without."""
+        """End a step in progress, and record its value if it has one."""
         try:
             if value is not None:
                 await self._record(key, value)
         finally:
             self._end()
 
-    async def keep(self) -> None:
-        """The call makes way, so what steps gave is kept: nothing interrupts that either."""
-        self._makes_way = True
-        if self._unkept:
+    async def store_values(self) -> None:
+        """Store the values of steps, since the call is being suspended. Not interrupted either."""
+        self._is_suspended = True
+        if self._unstored:
             self.under_way += 1
             try:
                 await self._put()
@@ -122,17 +123,17 @@ class Steps:
         if self._call.era.hides:
             self._journal().steps[key] = Raw(value)
             return
-        self._unkept[key] = value
-        if self._makes_way:
+        self._unstored[key] = value
+        if self._is_suspended:
             await self._put()
 
     async def _put(self) -> None:
-        while self._unkept:
-            key, value = next(iter(self._unkept.items()))
+        while self._unstored:
+            key, value = next(iter(self._unstored.items()))
             handle = f"step:{urandom(16).hex()}"
             await self._store.put(handle, value, seconds=self._seconds)
             self._journal().kept[key] = handle
-            self._unkept.pop(key, None)
+            self._unstored.pop(key, None)
 
     def _end(self) -> None:
         self.under_way -= 1

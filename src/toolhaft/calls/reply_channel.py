@@ -1,4 +1,4 @@
-"""The way from a call to its client."""
+"""The reply channel: where the messages of one call are sent."""
 
 from collections.abc import Awaitable
 from typing import Protocol
@@ -7,31 +7,30 @@ from ..encoding.envelope import Outgoing
 from ..errors import McpError
 
 
-class Line(Protocol):
-    """Where the messages of a call go. From any thread; nothing waits but `throttle` and
-    `drained`."""
+class ReplyChannel(Protocol):
+    """Sends the messages of one call. Thread-safe; only `throttle` and `drained` wait."""
 
     def send(self, frame: bytes, /) -> None:
-        """A message on the way to the answer."""
+        """Send a message before the answer."""
         ...
 
     def answer(self, frame: Outgoing | None, error: McpError | None) -> None:
-        """The end of the call. No frame: nobody wants the answer any more."""
+        """End the call with an answer. No frame: the call was cancelled, or has no answer."""
         ...
 
     @property
     def is_full(self) -> bool:
-        """Does the client not read?"""
+        """Whether there is backpressure: the client does not read."""
         ...
 
     def throttle(self) -> None:
-        """For tool threads, after they have sent: wait while the client does not read."""
+        """Block a worker thread while there is backpressure. Called after sending."""
         ...
 
     def drained(self) -> Awaitable[None]:
-        """Wait until the client has read enough of what was sent; `READY` if it has."""
+        """Return an awaitable that ends with the backpressure: `READY` if there is none."""
         ...
 
     def hang_up(self) -> None:
-        """End the connection, if the client can come back for what follows."""
+        """Close the connection, if the client can reconnect for further messages."""
         ...

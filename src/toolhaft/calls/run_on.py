@@ -1,7 +1,7 @@
-"""Places of a program where functions of its server may run: its own loop, or whatever takes a
-function and calls it, such as the queue of a GUI.
+"""`run_on`: execution of an author's functions on a loop of the program, or through a callable that
+schedules functions, such as the queue of a GUI or an executor.
 
-Calls are looked after by the server's loop, which waits here for what becomes of them there.
+The server's loop waits for the outcome. "Target" is the thread on which the function runs.
 """
 
 import asyncio
@@ -17,51 +17,51 @@ from typing import Any, Final
 from ..errors import Cancelled, ToolError
 from ..process.outcome import Ended, guarded
 
-# Where executors are defined that run functions in another process or interpreter.
+# Modules of executors that run functions in another process or interpreter.
 _ISOLATED: Final = ("concurrent.futures.process", "concurrent.futures.interpreter")
-# How often to look whether there is still somebody who could do the work.
-_OFTEN: Final = 0.25
+# Seconds between two checks whether the loop of the program was closed.
+_CHECK_SECONDS: Final = 0.25
 
 
 class _Work:
-    """Something that is to be done in another place, and the one who waits for it here."""
+    """Work for the target, and the future that the server's loop awaits."""
 
     def __init__(self, *, always: bool = False) -> None:
         self._loop = asyncio.get_running_loop()
         self._done: asyncio.Future[Ended] = self._loop.create_future()
         self._lock = threading.Lock()
-        self._begun = False
-        self._dropped = False
+        self._is_started = False
+        self._is_dropped = False
         self._always = always
-        # What stops it; there is nothing for what cannot wait.
+        # Cancels started work; None for a plain function.
         self._stop: Callable[[], None] | None = None
-        self._is_unwanted = False
+        self._is_cancelled = False
 
-    def begin(self) -> bool:
-        """There: is it still wanted?"""
+    def start(self) -> bool:
+        """Mark the work as started. Returns False if it was dropped. On the target."""
         with self._lock:
-            self._begun = True
-            return not self._dropped
+            self._is_started = True
+            return not self._is_dropped
 
-    def stop_by(self, stop: Callable[[], None]) -> None:
-        """There: this stops it, which may be wanted already."""
+    def set_stop(self, stop: Callable[[], None]) -> None:
+        """Set the function that cancels the work; call it if that is due. On the target."""
         with self._lock:
             self._stop = stop
-            is_unwanted = self._is_unwanted
-        if is_unwanted:
+            is_cancelled = self._is_cancelled
+        if is_cancelled:
             stop()
 
     def end(self, ended: Ended) -> None:
-        """There: it is over."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+        """Deliver the outcome. On the target."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._settle, ended)
 
     def refuse(self, reason: str) -> None:
-        """There: it will not begin, unless it has."""
+        """Fail work that will never start. Does nothing if it has started. On the target."""
         with self._lock:
-            if self._begun:
+            if self._is_started:
                 return
-            self._dropped = True
+            self._is_dropped = True
         self.end(Ended(error=ToolError(f"the program did not run this: {reason}")))
 
     def _settle(self, ended: Ended) -> None:
@@ -69,11 +69,11 @@ class _Work:
             self._done.set_result(ended)
 
     async def value(self, is_closed: Callable[[], bool]) -> Any:
-        """Here: what came of it."""
+        """Wait for the outcome. On the server's loop."""
         cancelled = False
         while not self._done.done():
             try:
-                await asyncio.wait([self._done], timeout=_OFTEN)
+                await asyncio.wait([self._done], timeout=_CHECK_SECONDS)
             except asyncio.CancelledError:
                 cancelled = True
                 if self._drop():
@@ -87,12 +87,12 @@ class _Work:
         return self._done.result().value()
 
     def _drop(self) -> bool:
-        """It is not wanted any more. Is there nothing to wait for?"""
+        """Drop or cancel the work. Returns True if it will not run."""
         with self._lock:
-            if not self._begun and not self._always:
-                self._dropped = True
+            if not self._is_started and not self._always:
+                self._is_dropped = True
                 return True
-            self._is_unwanted = True
+            self._is_cancelled = True
             stop = self._stop
         if stop is not None:
             with contextlib.suppress(RuntimeError):  # closed
@@ -105,7 +105,7 @@ def _closed() -> ToolError:
 
 
 class LoopPlace:
-    """The thread of a loop."""
+    """A place on the thread of an event loop."""
 
     takes_coroutines = True
 
@@ -126,8 +126,8 @@ class LoopPlace:
             return await begin()
         waiting, stopped = _Work(), False
 
-        def over_there() -> None:
-            if not waiting.begin():
+        def on_target() -> None:
+            if not waiting.start():
                 return
             task = self._loop.create_task(guarded(begin()))
 
@@ -136,10 +136,10 @@ class LoopPlace:
                 stopped = True
                 self._loop.call_soon_threadsafe(task.cancel)
 
-            waiting.stop_by(stop)
+            waiting.set_stop(stop)
             task.add_done_callback(lambda done: waiting.end(_ended(done)))
 
-        self._submit(over_there)
+        self._submit(on_target)
         try:
             return await waiting.value(self._loop.is_closed)
         except asyncio.CancelledError:
@@ -156,7 +156,7 @@ class LoopPlace:
 
 
 class CallablePlace:
-    """Wherever a callable takes functions to, one after the other or side by side."""
+    """A place behind a callable that schedules functions, in sequence or in parallel."""
 
     takes_coroutines = False
 
@@ -172,36 +172,36 @@ class CallablePlace:
             raise ToolError(
                 f"the program takes no work any more: {type(error).__name__}: {error}"
             ) from error
-        if isinstance(submitted, Future):  # of an executor, which may fail before it runs this
+        if isinstance(submitted, Future):  # of an executor, which may fail before it runs the work
             submitted.add_done_callback(  # pyright: ignore[reportUnknownMemberType]
-                partial(_look_at, waiting)
+                partial(_refuse_if_failed, waiting)
             )
         return await waiting.value(_never)
 
     async def run(self, begin: Callable[[], Coroutine[Any, Any, Any]], /) -> Any:
-        """See `Place`; nobody can wait there, so it runs here."""
+        """See `Place`. The target cannot await, so the coroutine runs on the server's loop."""
         return await begin()
 
 
 def _plain(waiting: _Work, work: Callable[[], Any]) -> Callable[[], None]:
     enter = copy_context().run
 
-    def over_there() -> None:
-        if not waiting.begin():
+    def on_target() -> None:
+        if not waiting.start():
             waiting.end(Ended(error=Cancelled()))
             return
         try:
             waiting.end(Ended(enter(work)))
         except KeyboardInterrupt as error:
             waiting.end(Ended(error=error))
-            raise  # that was for the program
+            raise  # Ctrl-C is for the program
         except BaseException as error:
             waiting.end(Ended(error=error))
 
-    return over_there
+    return on_target
 
 
-def _look_at(waiting: _Work, submitted: "Future[Any]") -> None:
+def _refuse_if_failed(waiting: _Work, submitted: "Future[Any]") -> None:
     if submitted.cancelled():
         waiting.refuse("its executor has cancelled it")
     elif (error := submitted.exception()) is not None:
@@ -217,10 +217,10 @@ def _never() -> bool:
 
 
 def place_of(run_on: object) -> LoopPlace | CallablePlace:
-    """What an author means by `run_on`.
+    """Return the place for a value of `run_on`.
 
     Raises:
-        TypeError: it is neither, or functions cannot run there.
+        TypeError: it is neither a loop nor a callable, or functions cannot run there.
     """
     if isinstance(run_on, asyncio.AbstractEventLoop):
         return LoopPlace(run_on)

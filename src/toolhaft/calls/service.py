@@ -1,4 +1,4 @@
-"""What is served: a `Server`, as the transports need to know it."""
+"""The interface of a `Server` to the transports, and connections to it."""
 
 import contextlib
 import logging
@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import Protocol
 
-from ..process.safe_logging import tell
-from ..process.thread_pool import Lane
+from ..process.safe_logging import log_safely
+from ..process.thread_pool import ThreadPool
 from ..protocol.calls import Counter, Dispatching
 from ..protocol.handshake import Session
 from ..protocol.limits import Limits
@@ -16,36 +16,36 @@ from ..protocol.ports import LifespanState, Place, Store, Traffic
 from ..protocol.stateless import Stateless
 from ..protocol.subscriptions import Listener
 from ..types.wire import Implementation
-from .call import Running
+from .call import RunningCall
 from .connection import Connection
 from .driver import Driver
-from .logged_connection import LoggedConnection, LoggedOutlet
-from .output import Outlet
+from .logged_connection import LoggedConnection, LoggedOutput
+from .output import Output
 
 log = logging.getLogger(__name__)
 
 
-class Audience(Protocol):
-    """Where listeners join to hear of changes."""
+class ChangeSource(Protocol):
+    """A source of change notifications."""
 
     def join(self, listener: Listener, /) -> Callable[[], None]: ...
 
 
 class Service(Protocol):
-    """Tools, resources and prompts, and what calls of them need."""
+    """A server, as far as transports and calls use it."""
 
     name: str
     info: Implementation
     stateless: Stateless
     limits: Limits
-    lane: Lane
+    thread_pool: ThreadPool
 
     @property
     def lifespan(self) -> LifespanState | None: ...
     @property
     def store(self) -> Store: ...
     @property
-    def changes(self) -> Audience: ...
+    def changes(self) -> ChangeSource: ...
     @property
     def metrics(self) -> Counter: ...
     @property
@@ -56,17 +56,17 @@ class Service(Protocol):
 
 
 def log_summary(service: Service) -> None:
-    """For the end of a service: how much it was asked for."""
+    """Log the totals of a service at its end."""
     if log.isEnabledFor(logging.INFO):
-        tell(log.info, "%s has ended. %s", service.name, service.metrics.summary())
+        log_safely(log.info, "%s has ended. %s", service.name, service.metrics.summary())
 
 
 def driver_of(service: Service, store: Store, *, most_calls: int) -> Driver:
-    """What runs the calls of a service, on the loop that runs now."""
+    """Return a driver for the calls of a service on the current loop."""
     limits = service.limits
     return Driver(
         service.dispatch.outcome,
-        lane=service.lane,
+        thread_pool=service.thread_pool,
         most_calls=most_calls,
         mask=service.mask,
         answer_seconds=limits.answer_seconds,
@@ -80,40 +80,40 @@ def driver_of(service: Service, store: Store, *, most_calls: int) -> Driver:
 @contextlib.asynccontextmanager
 async def connected(
     service: Service,
-    outlet: Outlet,
+    output: Output,
     *,
     session: Session | None = None,
     place: Place | None = None,
 ) -> AsyncGenerator[Connection]:
-    """A connection that lives as long as the block, within the service's lifespan.
+    """Open a connection for the block, within the service's lifespan.
 
     Args:
-        place: where the author's functions run; by default, wherever is best for them.
+        place: where the author's functions run; by default, on the loop or a worker thread.
     """
     if service.lifespan is not None:
         service.lifespan.join()
     limits = service.limits
     driver = driver_of(service, service.store, most_calls=limits.calls)
-    call = Running if place is None else partial(Running, place=place)
+    call = RunningCall if place is None else partial(RunningCall, place=place)
     make: Callable[..., Connection] = Connection
     if (traffic := service.traffic) is not None:
         name = traffic.connection()
-        outlet = LoggedOutlet(outlet, traffic, name)
+        output = LoggedOutput(output, traffic, name)
         make = partial(LoggedConnection, traffic=traffic, name=name)
     connection = make(
         Peer(service.info, session=session, stateless=service.stateless, call=call),
         driver,
-        outlet,
+        output,
         message_bytes=limits.message_bytes,
         mask=service.mask,
     )
-    leave = service.changes.join(connection.heard)
+    leave = service.changes.join(connection.on_change)
     try:
         yield connection
     finally:
         leave()
         try:
             await driver.close(limits.finish_seconds)
-        finally:  # who cancels that wait ends the service all the same
+        finally:  # also if the wait is cancelled
             if service.lifespan is not None:
                 await service.lifespan.leave()

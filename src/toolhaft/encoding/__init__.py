@@ -1,4 +1,4 @@
-"""JSON-RPC messages as bytes: the envelope, the members of an object, bounds on what is read.
+"""JSON-RPC messages as bytes: the envelope, the members of an object, bounds on its cost.
 
 May import `errors`, `lazy_regex`, `types`. Start with `envelope`.
 """

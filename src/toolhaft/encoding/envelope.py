@@ -1,9 +1,9 @@
-"""The envelope of JSON-RPC 2.0: bytes to a message or a fault, and back, for the library itself.
+"""The envelope of JSON-RPC 2.0: bytes to a message or a fault, and back.
 
-A call of a tool is read in one pass, with its arguments left raw; of any other message the envelope
-is read and `params` left raw. Frames as clients write them need no second look. All others go the
-careful way, which finds out what is wrong, if anything is, and salvages the id, so that the sender
-learns which of its requests failed.
+A tool call is decoded in one pass, with its arguments left raw; of any other message the envelope
+is decoded and `params` left raw. Frames written in the usual forms need no further check. All
+others are checked member by member; if one is invalid, its id is salvaged, so that the sender can
+match the error to a request.
 """
 
 from collections.abc import Callable, Sized
@@ -21,10 +21,10 @@ from .json_members import members_of, repeated, repeated_of, salvage_id
 
 Id: TypeAlias = int | str
 RawField: TypeAlias = Raw | UnsetType
-# A frame that goes out. A long one may be in pieces, which follow each other.
+# An outgoing frame: bytes, or consecutive pieces of a long one.
 Outgoing: TypeAlias = bytes | tuple[bytes, ...]
 
-# It is cheaper to copy a text of this length than to hand it down in pieces.
+# Bytes of a result from which a frame is sent in pieces: copying a shorter one is cheaper.
 LONG = 4096
 
 
@@ -40,16 +40,17 @@ class Message(Struct, gc=False):
 
 
 class Fault(Struct, gc=False):
-    """A frame that is no message: what to answer, and to which id if that could be read.
+    """A frame that is not a message: the error to answer with, and the id if it could be read.
 
-    `error` is None for what must not be answered, such as a response without a usable id."""
+    `error` is None if the frame must not be answered, such as a response without a usable id.
+    """
 
     error: McpError | None
     id: Id | UnsetType = UNSET
 
 
 class ToolCall(Struct, gc=False):
-    """A request to call a tool, whose parameters are read already."""
+    """A `tools/call` request with decoded parameters."""
 
     jsonrpc: Literal["2.0"]
     id: Id
@@ -61,14 +62,13 @@ _decode_message = msgspec.json.Decoder(Message).decode
 _decode_tool_call = msgspec.json.Decoder(ToolCall).decode
 _decode_items = msgspec.json.Decoder(list[Raw]).decode
 _decode_anything = msgspec.json.Decoder().decode
-# To see whether it is JSON. Whether a float can hold a number is not asked here, so it is read as
-# something else.
+# Validates JSON syntax. `float_hook=bool` accepts numbers outside the range of a float.
 _decode_roughly = msgspec.json.Decoder(float_hook=bool).decode
 _NO_METHOD = 'a request needs a "method", which is a string'
 
 
 def _plain(value: object) -> object:
-    """What is a text or a number by another name, as NumPy has some; msgspec does not see that."""
+    """Convert subclasses of str, int and float, such as NumPy's, which msgspec does not encode."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int | float):
@@ -76,13 +76,13 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is nothing that JSON has")
 
 
-# JSON, compact. Raises what msgspec raises for what JSON cannot hold. No function of ours is around
-# it, since it is called for every answer.
+# Compact JSON. Raises the errors of msgspec. Not wrapped in a function, since it is called for
+# every answer.
 encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
 def encode_text(value: object) -> bytes:
-    """The same for what holds text of authors, in which half of a surrogate pair may stand."""
+    """Encode a value with text of an author, which may contain lone surrogates."""
     try:
         return encode(value)
     except UnicodeEncodeError:
@@ -90,11 +90,10 @@ def encode_text(value: object) -> bytes:
 
 
 def encode_mended(value: object, hook: Callable[[Any], Any]) -> bytes:
-    """JSON of a value whose text has halves of surrogate pairs, which UTF-8 cannot hold: each is
-    replaced by U+FFFD.
+    """Encode a value as JSON, with U+FFFD for each lone surrogate, which UTF-8 cannot encode.
 
     Args:
-        hook: writes what msgspec does not know.
+        hook: converts types that msgspec does not encode.
     """
 
     def plain(unknown: Any) -> Any:
@@ -114,8 +113,7 @@ def _mended(value: Any) -> Any:
     return value
 
 
-# How long the parts of a frame are that is written compactly: the envelope, and what each member
-# adds to it.
+# Lengths in bytes of the parts of a compact frame: the envelope, and each further member.
 _BASE = len(b'{"jsonrpc":"2.0","method":""}')
 _ID, _PARAMS, _META = len(b',"id":'), len(b',"params":'), len(b',"_meta":')
 _CALL = _BASE + _ID + _PARAMS
@@ -125,12 +123,12 @@ _WITH_BLANKS = (
     b'{"jsonrpc": "2.0", "id": %b, "method": "tools/call", "params": {"name": %b, "arguments": '
 )
 
-# CPython refuses to convert longer numbers, and so do we, wherever they stand.
+# Digits of a number: CPython does not convert longer ones, so none is accepted anywhere.
 _LONGEST_NUMBER = 4300
 _STRIDE = _LONGEST_NUMBER // 2
 _TWO_DIGITS = pattern(rb"[0-9]{2}")
 
-# How many members an envelope may have: we know six, and others are ignored.
+# Members of an envelope: six are known, and others are ignored.
 _MOST_MEMBERS = 1000
 _BOM = b"\xef\xbb\xbf"
 
@@ -138,18 +136,18 @@ Decoded: TypeAlias = Message | ToolCall | Fault
 
 
 def decode(data: bytes) -> Decoded | list[Raw]:
-    """One frame: a message, a fault, or the parts of a batch, unread. Never raises.
+    """Decode a frame to a message, a fault, or the raw parts of a batch. Never raises.
 
-    A call of a tool, which is what clients send most, is read in one pass, if it is written as
-    clients do."""
+    A tool call, the most frequent message, is decoded in one pass if it is written in a usual form.
+    """
     if len(data) > LARGE and (much := excess(data)) is not None:
         return Fault(InvalidRequest(f"too much for one message: {much}"), salvage_id(data))
     try:
         call = _decode_tool_call(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return decode_message(data)
-    # As in `decode_message`: the known members of the envelope and of the parameters fill the
-    # frame, so that there are no others.
+    # As in `decode_message`: if the known members of envelope and parameters fill the frame, there
+    # are no others.
     id_, params = call.id, call.params
     arguments, meta = params.arguments, params.meta
     if arguments is UNSET:
@@ -168,7 +166,7 @@ def decode(data: bytes) -> Decoded | list[Raw]:
 
 
 def _has_blanks(data: bytes, call: ToolCall) -> bool:
-    """Is it written as Python's `json` does by default, and has nothing else in it?"""
+    """Return whether a frame is written as `json.dumps` does by default, without other members."""
     params = call.params
     head = _WITH_BLANKS % (encode(call.id), encode(params.name))
     size = len(head) + len(cast(Raw, params.arguments)) + len(b"}}")
@@ -178,15 +176,15 @@ def _has_blanks(data: bytes, call: ToolCall) -> bool:
 
 
 def decode_message(data: bytes) -> Message | Fault | list[Raw]:
-    """The same, with the parameters of any request unread."""
+    """Decode a frame like `decode`, with the parameters of any request raw."""
     try:
         message = _decode_message(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _diagnose(data)
-    # msgspec looks at the syntax of raw members, at escapes and at surrogates, but not whether a
-    # string is UTF-8, nor how long a number is, and it lets the last of two members with the same
-    # name win. That there are no two is seen by arithmetic: if the known members alone fill the
-    # frame, in whatever order, there is no other, and no name is spelled with an escape.
+    # In raw members msgspec checks syntax, escapes and surrogates, but not UTF-8 nor the length of
+    # numbers, and of two members with the same name it takes the last. Duplicates are excluded by
+    # arithmetic: if the lengths of the known members add up to the length of the frame, there is no
+    # other member, and no name is written with an escape.
     id_, method, params = message.id, message.method, message.params
     if method is UNSET:
         return _examine(data, message)
@@ -215,12 +213,12 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _digits(data: bytes) -> bool:
-    """May there be a number too long? A run of that length covers two samples in a row."""
+    """Return whether a number may be too long: a run of that length covers two samples in a row."""
     return _TWO_DIGITS.search(data[::_STRIDE]) is not None
 
 
 def _examine(data: bytes, message: Message) -> Message | Fault:
-    """The careful way for what is a message, unless it is no JSON, or has a member twice."""
+    """Check a decoded message for what the decoder ignores, such as duplicate members."""
     try:
         data.decode()
         if len(data) > _LONGEST_NUMBER and _digits(data):
@@ -231,7 +229,7 @@ def _examine(data: bytes, message: Message) -> Message | Fault:
     if len(members) > _MOST_MEMBERS:
         return Fault(InvalidRequest(f"a message has at most {_MOST_MEMBERS} members"), message.id)
     if twice := repeated_of(data, members):
-        return _twice(twice, message.id)
+        return _duplicate(twice, message.id)
     is_answer = message.result is not UNSET or message.error is not UNSET
     if message.method is UNSET:
         return _response(message) if is_answer else Fault(InvalidRequest(_NO_METHOD), message.id)
@@ -241,7 +239,7 @@ def _examine(data: bytes, message: Message) -> Message | Fault:
 
 
 def _diagnose(data: bytes) -> Message | Fault | list[Raw]:
-    """The careful way for what is no message: what is it?"""
+    """Find out why a frame is not a message: it may be a batch, or invalid."""
     if data.startswith(_BOM) and not data.startswith(_BOM, len(_BOM)):
         # RFC 8259, 8.1: parsers "MAY ignore the presence of a byte order mark rather than treating
         # it as an error".
@@ -259,7 +257,7 @@ def _diagnose(data: bytes) -> Message | Fault | list[Raw]:
 
 
 def _batch(data: bytes, size: int) -> Fault | list[Raw]:
-    """The parts of a batch. Each becomes an object of Python, also where it is but a digit."""
+    """Split a batch into raw parts. Bounded, since each part becomes a Python object."""
     if size > MOST_CONTAINERS:
         return Fault(InvalidRequest(f"a batch holds more than {MOST_CONTAINERS:,} items"))
     return _decode_items(data) or Fault(InvalidRequest("a batch must not be empty"))
@@ -276,7 +274,7 @@ def _unreadable(data: bytes, error: Exception) -> Fault:
 
 
 def decode_part(item: Raw) -> Message | Fault:
-    """One message of a batch. Never raises."""
+    """Decode one part of a batch. Never raises."""
     message = decode_message(bytes(item))
     if isinstance(message, list):
         return Fault(InvalidRequest("a batch must not hold another batch"))
@@ -284,11 +282,11 @@ def decode_part(item: Raw) -> Message | Fault:
 
 
 def _no_message(data: bytes, value: dict[str, Any]) -> Fault:
-    """What is wrong with an object that is no message, and its id if that can be read."""
+    """Return the fault of an object that is not a message, with its id if that can be read."""
     id_ = value.get("id", UNSET)
     known: Id | UnsetType = id_ if type(id_) in (int, str) else UNSET
     if len(value) <= _MOST_MEMBERS and (twice := repeated(data)):
-        return _twice(twice, known)
+        return _duplicate(twice, known)
     if "method" not in value and ("result" in value or "error" in value):
         return Fault(None)
     if value.get("jsonrpc") != "2.0":
@@ -298,41 +296,41 @@ def _no_message(data: bytes, value: dict[str, Any]) -> Fault:
     return Fault(InvalidRequest(_NO_METHOD), known)
 
 
-def _twice(name: str, id_: Id | UnsetType) -> Fault:
-    # An id that stands twice is no id.
+def _duplicate(name: str, id_: Id | UnsetType) -> Fault:
+    # A duplicate id is ambiguous.
     known = UNSET if name == "id" else id_
     return Fault(ParseError(f"the member {shown(name)} stands twice; send it once"), known)
 
 
 def _response(message: Message) -> Message | Fault:
-    """Answering a response would make two peers talk for ever, so a bad one is only dropped."""
+    """Check a response. An invalid one is dropped: answering it could start an endless exchange."""
     if message.id is UNSET or (message.result is UNSET) == (message.error is UNSET):
         return Fault(None)
     return message
 
 
 def is_null(raw: Raw) -> bool:
-    """Is a raw member just `null`? Ask only if it has that length."""
+    """Return whether a raw member is `null`. Copies it, so check its length first."""
     return bytes(raw) == b"null"
 
 
 def response(id_: Id, result: bytes) -> bytes:
-    """A successful answer; `result` is the text of a JSON object."""
+    """Encode a successful response; `result` is the text of a JSON object."""
     return b"".join((b'{"jsonrpc":"2.0","id":', encode(id_), b',"result":', result, b"}"))
 
 
 def in_pieces(id_: Id, result: bytes) -> tuple[bytes, ...]:
-    """The same for a long result, which is not copied for it."""
+    """Encode a successful response in pieces, without copying a long result."""
     return b'{"jsonrpc":"2.0","id":%b,"result":' % encode(id_), result, b"}"
 
 
 def whole(frame: Outgoing) -> bytes:
-    """A frame in one piece."""
+    """Return a frame in one piece."""
     return frame if isinstance(frame, bytes) else b"".join(frame)
 
 
 def failure(id_: Id | UnsetType, error: McpError, code: int | None = None) -> bytes:
-    """An error answer. An id that could not be read is left out, as in MCP's own schema."""
+    """Encode an error response. An unknown id is omitted, as MCP's schema allows."""
     body: dict[str, Any] = {
         "code": error.code if code is None else code,
         "message": error.message.encode("utf-8", "replace").decode(),
@@ -347,8 +345,7 @@ _NOTIFICATION = b'{"jsonrpc":"2.0","method":'
 
 
 def notification(method: str, params: bytes) -> bytes:
-    """A message without an id, whose method is one of the protocol's; `params` is the text of a
-    JSON object."""
+    """Encode a notification; `method` needs no escapes, `params` is the text of a JSON object."""
     return b"".join((_notification(method), params, b"}"))
 
 
@@ -358,7 +355,7 @@ def _notification(method: str) -> bytes:
 
 
 def request(id_: Id, method: str, params: bytes) -> bytes:
-    """A request of ours; `params` is the text of a JSON object."""
+    """Encode a request; `params` is the text of a JSON object."""
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (
         encode(id_),
         encode(method),
@@ -367,5 +364,5 @@ def request(id_: Id, method: str, params: bytes) -> bytes:
 
 
 def is_notification(frame: bytes) -> bool:
-    """Is this frame, which we have made, a notification?"""
+    """Return whether a frame made by `notification` or `request` is a notification."""
     return frame.startswith(_NOTIFICATION)

@@ -1,38 +1,39 @@
-"""What one message may hold, whatever it is for: bounds on JSON that takes long to read.
+"""Bounds on the JSON of one message, beyond its length.
 
-A message is at most as long as `Limits` says, but a short text may stand for much: each `[]` is a
-list of 56 bytes and work for the garbage collector, each member of an object a hash and a place in
-a table, and a number close to the smallest that a float can hold takes a hundred times as long to
-read as another. All of it is read in one go, while nothing else in the process runs. So it is
-counted before.
+`Limits` bounds the bytes of a message, but a short text may be expensive to decode: each `[]` is a
+list of 56 bytes and work for the garbage collector, each member of an object a hash and a slot in
+a table, and a number close to the smallest float takes a hundred times as long as another. Decoding
+holds the interpreter lock until it is done. So the expensive parts are counted first.
 """
 
 from itertools import islice
 
 from ..lazy_regex import pattern
 
-# A shorter text cannot hold enough of anything to take long.
+# Bytes below which a text is not checked: it cannot exceed a bound by enough to matter.
 LARGE = 65_536
 MOST_CONTAINERS = 100_000
 MOST_MEMBERS = 150_000
 MOST_EXPONENTS = 8_000
-# Numbers that may be close to the ends of what a float can hold, in strings as well: where a number
-# is expected, "1e-310" is one.
+# Numbers that may be close to the limits of a float; in strings as well, since "1e-310" is accepted
+# where a number is expected.
 _EXPONENT = pattern(rb'[eE][+-]?[0-9]{3,}[",\]}\s\\]')
-# Whole numbers take the square of their length to read. Longer ones than these windows together are
-# no numbers: CPython reads 4,300 digits at most.
+# The time to convert an integer grows with the square of its length. Digits are counted in windows
+# of this many bytes.
 _WINDOW = 1_000
+# Windows in a row that one number can cover: CPython converts at most 4,300 digits.
 _LONGEST_RUN = 4
 MOST_WINDOWS = 500
+# Bytes that are split at quotes at a time.
 _PIECE = 262_144
 
 
 class TooMuch(ValueError):
-    """There is more than will be read; the message names the bound."""
+    """A bound is exceeded; the message names it."""
 
 
 def excess(text: bytes) -> str | None:
-    """What there is too much of in the text of a JSON value, in words; None if there is not."""
+    """Return the bound that the text of a JSON value exceeds, in words, or None."""
     brackets = text.count(b"[") + text.count(b"{") > MOST_CONTAINERS
     if brackets or text.count(b":") > MOST_MEMBERS:
         containers, members = _structure(text)
@@ -48,7 +49,7 @@ def excess(text: bytes) -> str | None:
 
 
 def _structure(text: bytes) -> tuple[int, int]:
-    """How many arrays and objects there are, and how many members: what is in strings is none."""
+    """Count the arrays and objects, and the members, outside of strings."""
     text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     containers = members = 0
     is_string = False
@@ -70,9 +71,10 @@ def _exponents(text: bytes) -> bool:
 
 
 def _long_numbers(text: bytes) -> int:
-    """How many windows of the text are within numbers that are long, and not too long to be read.
+    """Count the windows that lie within numbers that are long, but not too long to be converted.
 
-    A long number covers at least one window whole."""
+    A long number covers at least one whole window.
+    """
     found = run = 0
     for start in range(0, len(text), _WINDOW):
         if text[start] in b"0123456789" and text[start : start + _WINDOW].isdigit():

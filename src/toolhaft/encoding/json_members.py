@@ -1,8 +1,7 @@
-"""The members of a JSON object by its text: a name that stands twice, the id of a broken request.
+"""Members of a JSON object by its text: duplicate names, and the id of a malformed request.
 
-Decoders let the last of two members with the same name win and do not tell. Whether there are two
-is seen by the length of the text: if the members that a decoder has found fill it, there are no
-others.
+Of two members with the same name, decoders take the last without an error. Duplicates are excluded
+by length: if the decoded members add up to the length of the text, there are no others.
 """
 
 import re
@@ -19,37 +18,37 @@ _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _NAME = pattern(rb"[\s{,]*+(%b)\s*+:\s*+" % _STRING, re.DOTALL)
 _END = pattern(rb"\s*+\}\s*+\Z")
 
-# To go from one name to the next takes 2 µs.
+# Members of an object that is searched for duplicates; each takes 2 µs.
 _MOST_NAMES = 10_000
-# A broken text is read in steps, each of which is a string or a bracket, and no further than this:
-# some 20 ms, however long the text is.
+# Tokens of a malformed text that are read, each a string or a bracket: about 20 ms.
 _MOST_STEPS = 50_000
 _TOKEN = pattern(rb'%b|[{}\[\]:"]' % _STRING, re.DOTALL)
 _VALUE = rb"(-?(?:0|[1-9][0-9]{0,4299})|%b)" % _STRING
 _ID_VALUE = pattern(rb"\s*+%b\s*+[,}]" % _VALUE, re.DOTALL)
 
-# How a request ends whose writer adds the envelope behind the parameters. The two members side by
-# side stand nowhere else: in a string their quotes would be escaped.
+# The end of a request with the envelope after the parameters. The two members cannot occur side by
+# side elsewhere: in a string their quotes would be escaped.
 _JSONRPC = rb'"jsonrpc"\s*:\s*"2\.0"'
 _ID = rb'"id"\s*:\s*%b' % _VALUE
 _END_OF_REQUEST = rb'(?:\s*,\s*"method"\s*:\s*%b)?\s*\}\s*\Z' % _STRING
 _ID_LAST = pattern(rb"[,{]\s*%b\s*,\s*%b%b" % (_JSONRPC, _ID, _END_OF_REQUEST), re.DOTALL)
 _ID_THEN = pattern(rb"[,{]\s*%b\s*,\s*%b%b" % (_ID, _JSONRPC, _END_OF_REQUEST), re.DOTALL)
+# Bytes at either end of a text that are searched.
 _LAST = 1024
 _BACKSLASH = 0x5C
 _BOM = b"\xef\xbb\xbf"
 
 _decode_anything = msgspec.json.Decoder().decode
 _decode_name = msgspec.json.Decoder(str).decode
-# The members of an object, with their values as they are written.
+# Decodes an object to its members, with raw values.
 members_of = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def repeated(text: Raw | bytes) -> str | None:
-    """The first name that an object has twice; None if there is none, or it is no object.
+    """Return the first duplicate name of an object; None if there is none, or it is no object.
 
     Raises:
-        TooMuch: it has too many members to tell.
+        TooMuch: it has too many members to search.
     """
     try:
         members = members_of(text)
@@ -59,10 +58,10 @@ def repeated(text: Raw | bytes) -> str | None:
 
 
 def repeated_of(text: Raw | bytes, members: Mapping[str, Raw]) -> str | None:
-    """The same for an object whose members are known: the last of each name.
+    """Return the first duplicate name of an object, given its decoded members.
 
     Raises:
-        TooMuch: they are too many to go from name to name.
+        TooMuch: it has too many members to search.
     """
     # Quotes and a colon for each, a comma between two, braces around all.
     filled = 1 + 4 * len(members) + len("".join(members)) + sum(map(len, members.values()))
@@ -70,16 +69,17 @@ def repeated_of(text: Raw | bytes, members: Mapping[str, Raw]) -> str | None:
         return None
     if len(members) > _MOST_NAMES:
         raise TooMuch(f"more than {_MOST_NAMES:,} members")
-    return _found_twice(bytes(text), members)
+    return _find_duplicate(bytes(text), members)
 
 
-def _found_twice(text: bytes, members: Mapping[str, Raw]) -> str | None:
-    """Go from name to name. A value that is not the last of its name is another text, or comes
-    before the same name again."""
+def _find_duplicate(text: bytes, members: Mapping[str, Raw]) -> str | None:
+    """Go from name to name. The value of the first of two members differs from the decoded one, or
+    the name is seen again.
+    """
     seen: set[str] = set()
     at, name = 0, ""
     while spelled := _NAME.match(text, at):
-        # Names may be spelled with escapes, so they are compared as what they mean.
+        # Names may contain escapes, so they are compared decoded.
         name = _decode_name(spelled[1])
         value = bytes(members[name])
         if name in seen or not text.startswith(value, spelled.end()):
@@ -90,12 +90,13 @@ def _found_twice(text: bytes, members: Mapping[str, Raw]) -> str | None:
 
 
 def is_each_once(text: bytes, spelled: Iterable[bytes]) -> bool:
-    """Does no name, given with its quotes, stand twice in an object that has only these? False if
-    that would take longer to find out, or if one of them stands elsewhere as well."""
-    if _BACKSLASH in text:  # a name may be spelled with escapes
+    """Return True if none of the names, given with their quotes, can be a duplicate in an object
+    with only these members. False means unknown: a name may occur in a value as well.
+    """
+    if _BACKSLASH in text:  # a name may contain escapes
         return False
     for name in spelled:
-        # Searching backwards is several times as quick.
+        # `rfind` is several times as fast as `find` here.
         last = text.rfind(name)
         if last > 1 and text.rfind(name, 0, last) >= 0:
             return False
@@ -103,10 +104,10 @@ def is_each_once(text: bytes, spelled: Iterable[bytes]) -> bool:
 
 
 def salvage_id(data: bytes, tail: bytes = b"") -> int | str | UnsetType:
-    """The id of a request whose text is broken or cut off, if it stands there beyond doubt.
+    """Return the id of a malformed or truncated request, if it is unambiguous.
 
     Args:
-        tail: how the request ends, if `data` is only how it begins.
+        tail: the end of the request, if `data` is only its beginning.
     """
     starts, is_whole = _places_of_id(data)
     value = _ID_VALUE.match(data, starts[0]) if len(starts) == 1 else None
@@ -124,8 +125,9 @@ def salvage_id(data: bytes, tail: bytes = b"") -> int | str | UnsetType:
 
 
 def _places_of_id(data: bytes) -> tuple[list[int], bool]:
-    """Where the values of members named `id` begin in the outermost object, and whether the text
-    was short enough to be read to its end."""
+    """Return the offsets of the values of members named `id` in the outermost object, and whether
+    the text was read to its end.
+    """
     depth, name = 0, b""
     found: list[int] = []
     tokens = _TOKEN.finditer(data)
@@ -141,7 +143,7 @@ def _places_of_id(data: bytes) -> tuple[list[int], bool]:
                 break
         elif text in b"}]":
             depth -= 1
-        elif text == b'"':  # a string that never ends
+        elif text == b'"':  # an unterminated string
             break
         elif depth == 1:
             name = text
@@ -151,7 +153,7 @@ def _places_of_id(data: bytes) -> tuple[list[int], bool]:
 
 
 def _is_id(name: bytes) -> bool:
-    """Does a name, which may be spelled with escapes, mean `id`?"""
+    """Return whether a quoted name, which may contain escapes, is `id`."""
     if b"\\" not in name:
         return name == b'"id"'
     try:

@@ -1,7 +1,7 @@
-"""The time in which a call closes what it has opened: nothing of the server interrupts it.
+"""Cleanup of a call: it closes its dependencies, and the server does not interrupt it.
 
-A cancellation of the call that comes meanwhile is held back until the cleanup is over. So that a
-cleanup which hangs does not hold its call forever, it has a time limit of its own.
+A cancellation of the call during its cleanup is held back until the cleanup is over. A cleanup has
+a time limit of its own, so that one that hangs does not hold its call forever.
 """
 
 import asyncio
@@ -12,28 +12,29 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .outcome import Ended
-from .safe_logging import tell
+from .safe_logging import log_safely
 
 log = logging.getLogger(__name__)
 
-# Held while a cleanup is counted in or out, so that a call never loses the record of one that is
-# under way: several threads may clean up for one call.
+# Held while a cleanup is added to or removed from the cleanups of its call: several threads may
+# clean up for one call.
 COUNTING: Final = threading.Lock()
 
 
 class Cleanup:
-    """One cleanup that is under way: of the current task, or of a thread, which cannot be
-    cancelled."""
+    """One cleanup in progress. It runs in the current task, or on a worker thread, where it cannot
+    be cancelled.
+    """
 
     def __init__(
         self, cleanups: "Cleanups", ended: Ended, seconds: float, name: Callable[[], str]
     ) -> None:
         self._cleanups = cleanups
-        # How the function itself has ended.
+        # The outcome of the function, before its cleanup.
         self.ended = ended
         self._seconds = seconds
         self._name = name
-        # How many times it was cancelled because it took too long.
+        # Number of times the time limit cancelled it.
         self._cancellations = 0
         self._task = _current_task()
         self._timer: asyncio.TimerHandle | None = None
@@ -51,11 +52,11 @@ class Cleanup:
 
     @property
     def expired(self) -> bool:
-        """Did it take too long?"""
+        """Whether it exceeded its time limit."""
         return self._cancellations > 0
 
     def end(self) -> None:
-        """It is over."""
+        """Stop the timer, undo the cancellations of the time limit, and report the end."""
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
@@ -65,11 +66,11 @@ class Cleanup:
 
 
 class Cleanups:
-    """The cleanups of one call that are under way, and the cancellations that wait for their end.
-    To be used from any thread.
+    """The cleanups of one call in progress, and the cancellations held back until their end.
+    Thread-safe.
 
     Args:
-        ended: called with `COUNTING` held when the last of them is over.
+        ended: called with `COUNTING` held when the last cleanup is over.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ended: Callable[[], None]) -> None:
@@ -78,14 +79,14 @@ class Cleanups:
         self._under_way: list[Cleanup] = []
         self._held_back: list[asyncio.Task[Any]] = []
 
-    def begin(self, ended: Ended, seconds: float, name: Callable[[], str]) -> Cleanup:
-        """One more is under way. To be called with `COUNTING` held."""
+    def start(self, ended: Ended, seconds: float, name: Callable[[], str]) -> Cleanup:
+        """Add a cleanup. The caller holds `COUNTING`."""
         cleanup = Cleanup(self, ended, seconds, name)
         self._under_way.append(cleanup)
         return cleanup
 
     def end(self, cleanup: Cleanup) -> None:
-        """One is over."""
+        """Remove a cleanup; after the last one, cancel the tasks that were held back."""
         with COUNTING:
             self._under_way.remove(cleanup)
             if self._under_way:
@@ -94,11 +95,11 @@ class Cleanups:
             self._ended()
         with contextlib.suppress(RuntimeError):  # the loop is closed, and its tasks are over
             for task in tasks:
-                # In the next turn of the loop: one that has nothing left to do is done by then.
+                # In the next iteration of the loop: a task without further work is done by then.
                 self._loop.call_soon_threadsafe(cancel_once, task)
 
     def hold_back(self, task: "asyncio.Task[Any]") -> bool:
-        """Cancel a task when all are over. Is one under way?"""
+        """Cancel a task after the last cleanup. Returns False if no cleanup is in progress."""
         with COUNTING:
             if self._under_way:
                 self._held_back.append(task)
@@ -106,24 +107,24 @@ class Cleanups:
 
     @property
     def result(self) -> Ended | None:
-        """How the function has ended whose cleanup is under way."""
+        """The outcome of the function, while a cleanup is in progress."""
         with COUNTING:
             return self._under_way[-1].ended if self._under_way else None
 
 
 def cancel_once(task: "asyncio.Task[Any]") -> None:
-    """Cancel a task, unless that was done before: what it does since then may be its cleanup."""
+    """Cancel a task, unless it was cancelled before: it may be in its cleanup since then."""
     if not task.done() and not task.cancelling():
         task.cancel()
 
 
 def warn(call: str, seconds: float, consequence: str) -> None:
     """Log that a cleanup took too long."""
-    tell(log.warning, "%s: the cleanup took longer than %g s; %s", call, seconds, consequence)
+    log_safely(log.warning, "%s: the cleanup took longer than %g s; %s", call, seconds, consequence)
 
 
 def _current_task() -> "asyncio.Task[Any] | None":
     try:
         return asyncio.current_task()
-    except RuntimeError:  # on a thread
+    except RuntimeError:  # on a worker thread
         return None

@@ -1,4 +1,4 @@
-"""Lets so many calls through at once; the others wait in line, first come, first served."""
+"""A limit on calls that run at once. Further calls wait in a queue, first in, first out."""
 
 import asyncio
 import threading
@@ -6,26 +6,26 @@ from collections import deque
 
 
 class _Waiter:
-    """Somebody who waits in line."""
+    """An entry of the queue: the future that a waiting coroutine awaits."""
 
-    __slots__ = ("called", "future", "loop")
+    __slots__ = ("future", "is_admitted", "loop")
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.future = self.loop.create_future()
-        self.called = False
+        self.is_admitted = False
 
-    def call(self) -> None:
+    def wake(self) -> None:
         if not self.future.done():
             self.future.set_result(None)
 
 
-class Gate:
-    """To be entered with `async with`, on any loop of the process."""
+class ConcurrencyLimit:
+    """An async context manager with `size` slots, shared by all loops of the process."""
 
     def __init__(self, size: int) -> None:
         self._free = size
-        self._line: deque[_Waiter] = deque()
+        self._queue: deque[_Waiter] = deque()
         self._lock = threading.Lock()
 
     async def __aenter__(self) -> None:
@@ -34,33 +34,33 @@ class Gate:
                 self._free -= 1
                 return
             waiter = _Waiter()
-            self._line.append(waiter)
+            self._queue.append(waiter)
         try:
             await waiter.future
-        except BaseException:  # cancelled, or closed by whoever drives us: its turn is not lost
-            self._give_up(waiter)
+        except BaseException:  # cancelled, or the coroutine was closed
+            self._leave_queue(waiter)
             raise
 
     async def __aexit__(self, *_: object) -> None:
-        self._let_in()
+        self._release()
 
-    def _give_up(self, waiter: _Waiter) -> None:
+    def _leave_queue(self, waiter: _Waiter) -> None:
         with self._lock:
-            if not waiter.called:
-                if waiter in self._line:
-                    self._line.remove(waiter)
+            if not waiter.is_admitted:
+                if waiter in self._queue:
+                    self._queue.remove(waiter)
                 return
-        self._let_in()  # it was this one's turn already
+        self._release()  # it had a slot already
 
-    def _let_in(self) -> None:
-        """The next one, or if nobody waits, whoever comes next."""
+    def _release(self) -> None:
+        """Give the slot to the first waiter, or free it if none waits."""
         with self._lock:
-            while self._line:
-                waiter = self._line.popleft()
+            while self._queue:
+                waiter = self._queue.popleft()
                 try:
-                    waiter.loop.call_soon_threadsafe(waiter.call)
+                    waiter.loop.call_soon_threadsafe(waiter.wake)
                 except RuntimeError:  # its loop is closed
                     continue
-                waiter.called = True
+                waiter.is_admitted = True
                 return
             self._free += 1

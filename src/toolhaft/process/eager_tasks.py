@@ -1,26 +1,27 @@
-"""Runs coroutines at once, each in a task that is its own from the first line to the last.
+"""Eager start of coroutines, each in one task from its first line to its last.
 
-A task costs as much as the rest of a short call together, so one is made ahead of time and parked.
-A coroutine is begun right where it arrives, *as* the parked task: `asyncio.current_task()`, and
-with it `asyncio.timeout` and `TaskGroup`, work as anywhere else. If it ends without waiting, the
-parked task was not used up and serves the next one. If it has to wait, the parked task adopts it,
-and a fresh one is parked.
+Creating a task costs as much as the rest of a short call, so one task is created ahead of time and
+parked. A coroutine starts where it arrives, *as* the parked task: `asyncio.current_task()`, and
+with it `asyncio.timeout` and `TaskGroup`, work as anywhere else. If the coroutine ends without
+waiting, the parked task is still unused and serves the next one. If it has to wait, the parked task
+adopts it, and a new task is parked.
 
-Each coroutine has a context of its own, so that what a call sets in a context variable is seen by
-the rest of this call and by no other. It begins with what whoever started it sees.
+Each coroutine runs in its own copy of the context of the code that starts it, so that a context
+variable set in one call is not visible in another.
 
-Nobody calls `send` of a coroutine: it would raise `StopIteration` with the result, which costs more
-than the rest of the way. A runner, which is a generator, waits for one coroutine after the other by
-`yield from`, which raises nothing; and says that it is idle when it has told how each ended.
+`send` of a coroutine is not used: it raises `StopIteration` with the result, which costs more than
+the rest of the path. Instead a runner, which is a generator, waits for one coroutine after another
+with `yield from`, which raises nothing, and yields `_IDLE` after it has reported each result.
 """
 
-# What a coroutine gives is anything; said here, since each traceback of a tool shows the line.
+# The result of a coroutine has no known type. Disabled for the module and not in the line, since
+# the traceback of every tool shows that line.
 # pyright: reportUnknownVariableType=false
 
 import asyncio
 import types
 
-# The documented way to be a task for a while.
+# The documented way to switch the current task.
 from asyncio.tasks import (
     _enter_task,  # pyright: ignore[reportPrivateUsage]
     _leave_task,  # pyright: ignore[reportPrivateUsage]
@@ -34,18 +35,19 @@ from .cleanup import cancel_once
 
 K = TypeVar("K")
 
-# What a runner says between two coroutines.
+# Yielded by a runner between two coroutines.
 _IDLE: Final = object()
 
 
-# What `Outside` does, for the one way that nearly all requests take.
+# The two halves of `OutsideTask`, for the hot path.
 enter_task: Final = _enter_task
 leave_task: Final = _leave_task
 
 
-class Outside:
-    """Steps out of a task for a moment, in which there is no waiting: only outside of tasks can
-    coroutines be begun at once."""
+class OutsideTask:
+    """Context manager that leaves the current task for a block without `await`. An eager start is
+    possible only outside of tasks.
+    """
 
     __slots__ = ("_loop", "_task")
 
@@ -62,11 +64,12 @@ class Outside:
 
 _Coroutine: TypeAlias = Coroutine[Any, Any, Any]
 _Runner: TypeAlias = Generator[Any, Any, None]
+# Whether a task must not be cancelled.
 Spared: TypeAlias = Callable[["asyncio.Task[None]"], bool]
 
 
 class _Waiting:
-    """A runner whose coroutine has been begun and waits for something."""
+    """A runner with a coroutine that has started and waits for a future."""
 
     __slots__ = ("context", "runner", "waiting")
 
@@ -76,131 +79,137 @@ class _Waiting:
         self.waiting = waiting
 
 
-class Pump(Generic[K]):
-    """Runs what it is given, and tells how it ended. To be used on the loop's thread."""
+class EagerTasks(Generic[K]):
+    """Starts coroutines eagerly and reports how each ended. Not thread-safe: loop thread only.
+
+    Args:
+        on_result: called when a coroutine has returned.
+        on_error: called when a coroutine has raised.
+        on_wait: called when a coroutine waits for the first time, with the task it has from then.
+        on_start: called before a coroutine that was staged starts.
+    """
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         *,
-        ended: Callable[[K, Any], None],
-        failed: Callable[[K, BaseException], None],
-        waits: Callable[[K, "asyncio.Task[None]"], None],
-        begins: Callable[[K], None] | None = None,
+        on_result: Callable[[K, Any], None],
+        on_error: Callable[[K, BaseException], None],
+        on_wait: Callable[[K, "asyncio.Task[None]"], None],
+        on_start: Callable[[K], None] | None = None,
     ) -> None:
         self._loop = loop
-        self._ended = ended
-        self._failed = failed
-        self._waits = waits
-        # Is told of those that could not begin where they came.
-        self._begins = begins
+        self._on_result = on_result
+        self._on_error = on_error
+        self._on_wait = on_wait
+        self._on_start = on_start
         self._context = copy_context()
+        # Coroutines that could not start where they arrived.
         self._staged: deque[tuple[K, _Coroutine, Context]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
-        # The task that is parked, or is about to be.
-        self._keeper: asyncio.Task[None] | None = None
+        # The task that is parked, or will park in the next iteration of the loop.
+        self._spare_task: asyncio.Task[None] | None = None
         self._parked: asyncio.Task[None] | None = None
         self._wake: asyncio.Future[None] | None = None
         self._adopted: _Waiting | None = None
-        # The runner that is idle, and what gives it the next coroutine.
+        # The idle runner, and its `send`, which takes the next coroutine.
         self._runner: _Runner
         self._send: Callable[[tuple[K, _Coroutine]], Any]
-        self._renew()
+        self._make_runner()
         self._closed = False
         self._make_task()
 
     def start(self, key: K, coroutine: _Coroutine) -> None:
-        """Begin a coroutine: now, or, if that cannot be, in the next turn of the loop."""
+        """Start a coroutine: now if possible, else in the next iteration of the loop."""
         task = self._parked
         if task is None:
             self._stage(key, coroutine)
             return
         try:
             _enter_task(self._loop, task)
-        except RuntimeError:  # we are in a task, and cannot be another one at the same time
+        except RuntimeError:  # another task is current
             self._stage(key, coroutine)
             return
-        # Who comes meanwhile, out of this very coroutine, has to wait: its task is taken.
+        # A coroutine that this one starts is staged, since the parked task is in use.
         self._parked = None
         context = copy_context()
         try:
-            # As `_begin` does, without its frame: this is the way of nearly all calls.
+            # The same as `_first_step`, without its frame: this is the hot path.
             waiting = context.run(self._send, (key, coroutine))
             if waiting is _IDLE:
                 self._parked = task
             else:
                 self._adopted = self._suspended(context, waiting)
-                self._waits(key, task)
+                self._on_wait(key, task)
                 self._wake_up()
-        except StopIteration:  # of the runner, since the coroutine has failed
-            self._renew()
+        except StopIteration:  # of the runner, since the coroutine has raised
+            self._make_runner()
             self._parked = task
         except BaseException:
-            self._renew()
+            self._make_runner()
             self._parked = task
             raise
         finally:
             _leave_task(self._loop, task)
 
-    def _begin(self, key: K, coroutine: _Coroutine, context: Context) -> _Waiting | None:
-        """The first step of a coroutine, and the last if nothing is given back."""
+    def _first_step(self, key: K, coroutine: _Coroutine, context: Context) -> _Waiting | None:
+        """Run a coroutine until it waits. Returns None if it has ended."""
         try:
             waiting = context.run(self._send, (key, coroutine))
-        except StopIteration:  # of the runner, since the coroutine has failed
-            self._renew()
+        except StopIteration:  # of the runner, since the coroutine has raised
+            self._make_runner()
             return None
-        except BaseException:  # of whoever was told of its end
-            self._renew()
+        except BaseException:  # of `on_result` or `on_error`
+            self._make_runner()
             raise
         return None if waiting is _IDLE else self._suspended(context, waiting)
 
     def _suspended(self, context: Context, waiting: Any) -> _Waiting:
-        """A coroutine that waits keeps its runner; the next one gets another."""
+        """Leave the runner to its coroutine, which waits, and make one for the next coroutine."""
         runner = self._runner
-        self._renew()
+        self._make_runner()
         return _Waiting(runner, context, waiting)
 
-    def _renew(self) -> None:
-        # By its declaration it is only something to wait for.
+    def _make_runner(self) -> None:
+        # `types.coroutine` declares an awaitable; it is a generator as well.
         self._runner = runner = cast(_Runner, self._run_each())
         next(runner)
         self._send = runner.send
 
     @types.coroutine
     def _run_each(self) -> _Runner:
-        """Run one coroutine after the other, until one fails. What is thrown in here reaches it."""
+        """Run one coroutine after another until one raises. `throw` reaches the current one."""
         key: K
         coroutine: _Coroutine
-        ended = self._ended
+        on_result = self._on_result
         while True:
             key, coroutine = yield _IDLE
             try:
                 result = yield from coroutine
             except BaseException as error:
-                self._failed(key, error)
+                self._on_error(key, error)
                 return
-            ended(key, result)
-            del key, coroutine, result  # nothing is held while there is nothing to do
+            on_result(key, result)
+            del key, coroutine, result  # an idle runner must not keep them alive
 
     def _stage(self, key: K, coroutine: _Coroutine) -> None:
-        if self._closed:  # nobody would end it any more
+        if self._closed:  # it would never be cancelled
             coroutine.close()
-            self._failed(key, asyncio.CancelledError())
+            self._on_error(key, asyncio.CancelledError())
             return
         self._staged.append((key, coroutine, copy_context()))
-        if self._keeper is None:
+        if self._spare_task is None:
             self._make_task()
         self._wake_up()
 
     async def close(self, seconds: float, spared: Spared | None = None) -> None:
-        """Cancel whatever still runs, and wait a moment for it to be over."""
+        """Cancel all tasks, and wait up to `seconds` for their end."""
         self.cancel(spared)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
 
     def cancel(self, spared: Spared | None = None) -> None:
-        """Cancel whatever still runs, but for tasks that are to be spared; nothing is begun any
-        more."""
+        """Cancel all tasks but the spared ones, and start no more coroutines."""
         self._closed = True
         for _, coroutine, _ in self._staged:
             coroutine.close()
@@ -210,8 +219,8 @@ class Pump(Generic[K]):
                 cancel_once(task)
 
     def _make_task(self) -> None:
-        # Not in the context of whichever call comes just now.
-        self._keeper = task = self._loop.create_task(self._run(), context=self._context)
+        # In the context of the service, not of the current call.
+        self._spare_task = task = self._loop.create_task(self._run(), context=self._context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -220,41 +229,42 @@ class Pump(Generic[K]):
             self._wake.set_result(None)
 
     async def _run(self) -> None:
-        """Park; then do what is staged, or see an adopted coroutine through to its end."""
+        """Park; then start the staged coroutines, or run an adopted coroutine to its end."""
         while True:
             cancelled = await self._park()
             self._parked = None
             waiting, self._adopted = self._adopted, None
             if waiting is None and cancelled is not None:
-                # Meant for us: whoever ends a loop cancels all of its tasks. If there is more to do
-                # nevertheless, another task will do it.
-                self._keeper = None
+                # The parked task itself was cancelled, as at the end of a loop. A new task starts
+                # what is staged.
+                self._spare_task = None
                 if self._staged and not self._closed:
                     self._make_task()
                 raise cancelled
             if waiting is None:
                 try:
-                    waiting = self._begin_staged()
-                except BaseException:  # of whoever was told of an end: this is the end of us
-                    self._keeper = None
+                    waiting = self._start_staged()
+                except BaseException:  # of `on_result` or `on_error`: it ends this task
+                    self._spare_task = None
                     if self._staged and not self._closed:
                         self._make_task()
                     raise
             if waiting is not None:
-                if not self._closed:  # nobody would end it any more
+                if not self._closed:  # else the task would never be cancelled
                     self._make_task()
                 if cancelled is not None:
-                    # Once more, when the task waits for what the coroutine waits for: then that
-                    # is cancelled too.
+                    # Cancel again when the task awaits the future of the coroutine, so that the
+                    # future is cancelled too.
                     task = asyncio.current_task()
                     assert task is not None
                     self._loop.call_soon(task.cancel)
-                await self._see_through(waiting)
+                await self._run_adopted(waiting)
                 return
 
     async def _park(self) -> asyncio.CancelledError | None:
-        """Wait to be needed. A coroutine may cancel its own task, which is this one, before it has
-        waited even once; that is meant for the coroutine and handed on to it."""
+        """Wait until a coroutine is staged or adopted. A coroutine may cancel its own task, which
+        is this one, before its first `await`: the cancellation is returned, for the coroutine.
+        """
         if self._staged:
             return None
         task = asyncio.current_task()
@@ -267,23 +277,23 @@ class Pump(Generic[K]):
             return error
         return None
 
-    def _begin_staged(self) -> _Waiting | None:
+    def _start_staged(self) -> _Waiting | None:
         task = asyncio.current_task()
         assert task is not None
         while self._staged:
             key, coroutine, context = self._staged.popleft()
-            if self._begins is not None:
-                self._begins(key)
-            waiting = self._begin(key, coroutine, context)
+            if self._on_start is not None:
+                self._on_start(key)
+            waiting = self._first_step(key, coroutine, context)
             if waiting is not None:
-                self._waits(key, task)
+                self._on_wait(key, task)
                 return waiting
         return None
 
     @types.coroutine
-    def _see_through(self, begun: _Waiting) -> Generator[Any, Any, None]:
-        """All further steps: what `await` does, with each step in the coroutine's own context."""
-        runner, context, waiting = begun.runner, begun.context, begun.waiting
+    def _run_adopted(self, adopted: _Waiting) -> Generator[Any, Any, None]:
+        """Do what `await` does, with each step in the context of the coroutine."""
+        runner, context, waiting = adopted.runner, adopted.context, adopted.waiting
         while waiting is not _IDLE:
             error: BaseException | None = None
             value: Any = None
@@ -296,5 +306,5 @@ class Pump(Generic[K]):
                     waiting = context.run(runner.send, value)
                 else:
                     waiting = context.run(runner.throw, error)
-            except StopIteration:  # the coroutine has failed, which was told
+            except StopIteration:  # the coroutine has raised; `on_error` was called
                 return

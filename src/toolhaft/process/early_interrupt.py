@@ -1,19 +1,19 @@
-"""Ctrl-C before anybody serves.
+"""Ctrl-C while the server is being loaded, before `Signals` handles signals.
 
-Python raises KeyboardInterrupt wherever it happens to be, even where nobody hears of it: in a
-callback that cleans up behind the loading of a module. So it is remembered as well, until whoever
-serves minds signals by itself.
+Python raises KeyboardInterrupt in whichever code runs, also where exceptions are swallowed: in a
+callback that cleans up after the loading of a module. So the interrupt is recorded as well.
 """
 
 import signal
 import threading
 from types import FrameType
 
+# Whether SIGINT has arrived.
 _came = False
 
 
-def remember() -> None:
-    """From now on, unless the program does something of its own with Ctrl-C."""
+def install_handler() -> None:
+    """Record each SIGINT from now on, unless the program has a handler of its own."""
     if (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -27,8 +27,8 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def has_come() -> bool:
-    """Was there one since it was last asked?"""
+def take_interrupt() -> bool:
+    """Return whether SIGINT arrived since the last call, and clear the record."""
     global _came
     came, _came = _came, False
     return came

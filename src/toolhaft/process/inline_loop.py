@@ -1,9 +1,9 @@
-"""A loop whose selector serves one descriptor without leaving its post.
+"""Inline reading: an event loop with a selector that serves one descriptor inside `select`.
 
-A loop that waits for many things pays for that each time it wakes up: events are looked up, made
-into callbacks, queued and run. While a loop waits, there is one thing it nearly always waits for:
-the next message of its client. So that is polled for beside everything else, and served right away;
-and as long as nobody wants a turn of the loop, the next one is polled for where we are.
+A loop iteration has a cost: events are looked up, made into callbacks, queued and run. Nearly
+always the event is the next message of the client. So the selector polls the client's descriptor
+together with its own, serves the client in `select`, and polls again. It returns to the loop only
+if a callback was scheduled, or another descriptor is ready.
 """
 
 import asyncio
@@ -17,68 +17,69 @@ Arguments = TypeVarTuple("Arguments")
 
 
 def _nothing() -> None:
-    """Nobody wants to know."""
+    """Do nothing: the default for `hung_up`."""
 
 
-class Hearing(Protocol):
-    """What tells that a client has said something."""
+class InlineReader(Protocol):
+    """The reader of one descriptor: calls back when there are bytes to read."""
 
     def listen(
         self, descriptor: int, serve: Callable[[], None], hung_up: Callable[[], None], /
     ) -> None:
-        """Call `serve` on the loop's thread whenever there is something to read."""
+        """Call `serve` on the loop's thread whenever the descriptor is readable."""
         ...
 
     def pause(self) -> None:
-        """Read no more for now, but call `hung_up`, once, if the client ends its side."""
+        """Stop reading, but call `hung_up`, once, if the client closes its end."""
         ...
 
     def ignore(self) -> None:
-        """Listen no more."""
+        """Stop polling the descriptor."""
         ...
 
 
-class Ears(selectors.DefaultSelector):
+class InlineSelector(selectors.DefaultSelector):
     """The selector of a `Loop`."""
 
     def __init__(self) -> None:
         super().__init__()
         self._poll = select.poll()
-        # Everything that the loop waits for is ready when its own descriptor is.
+        # The descriptor of the selector itself is readable when one of its registered ones is
+        # ready.
         self._poll.register(self.fileno(), select.POLLIN)
         self._descriptor = -1
         self._serve: Callable[[], None] | None = None
         self._hung_up: Callable[[], None] = _nothing
-        # Something waits for the next turn of the loop.
-        self.wanted = True
+        # Whether a callback waits for the next iteration of the loop.
+        self.iteration_wanted = True
 
     def listen(
         self, descriptor: int, serve: Callable[[], None], hung_up: Callable[[], None]
     ) -> None:
-        """Call `serve` on the loop's thread whenever there is something to read."""
+        """Call `serve` on the loop's thread whenever the descriptor is readable."""
         self._descriptor, self._serve, self._hung_up = descriptor, serve, hung_up
         self._poll.register(descriptor, select.POLLIN)
 
     def pause(self) -> None:
-        """Read no more for now, but call `hung_up`, once, if the client ends its side."""
+        """Stop reading, but call `hung_up`, once, if the client closes its end."""
         self._serve = None
-        if self._descriptor >= 0:  # else it has ended its side already
+        if self._descriptor >= 0:  # else the client has closed its end already
             self._poll.modify(self._descriptor, 0)
 
     def ignore(self) -> None:
-        """Listen no more."""
+        """Stop polling the descriptor."""
         self._serve = None
         if self._descriptor >= 0:
             self._poll.unregister(self._descriptor)
             self._descriptor = -1
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Wait, as any selector does; what the client sends meanwhile is served here."""
+        """Wait for events as the base class does, and serve the client's descriptor meanwhile."""
         if self._descriptor < 0:
             return super().select(timeout)
         milliseconds = None if timeout is None else max(0, timeout * 1000)
         poll, found = self._poll.poll, False
-        self.wanted = False
+        self.iteration_wanted = False
         while not found:
             for descriptor, _ in poll(milliseconds):
                 if descriptor != self._descriptor:
@@ -88,17 +89,17 @@ class Ears(selectors.DefaultSelector):
                 else:
                     self.ignore()
                     self._hung_up()
-            if self.wanted or self._descriptor < 0 or timeout is not None:
+            if self.iteration_wanted or self._descriptor < 0 or timeout is not None:
                 break
         return super().select(0) if found else []
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """An event loop that says when it is wanted."""
+    """An event loop that makes its selector return when a callback is scheduled."""
 
-    def __init__(self, ears: Ears | None = None) -> None:
-        self.ears = Ears() if ears is None else ears
-        super().__init__(self.ears)
+    def __init__(self, selector: InlineSelector | None = None) -> None:
+        self.inline_selector = InlineSelector() if selector is None else selector
+        super().__init__(self.inline_selector)
 
     def call_soon(
         self,
@@ -106,8 +107,8 @@ class Loop(asyncio.SelectorEventLoop):
         *args: *Arguments,
         context: Context | None = None,
     ) -> asyncio.Handle:
-        """As any loop does. (From other threads the selector is woken up.)"""
-        self.ears.wanted = True
+        """See the base class. (`call_soon_threadsafe` wakes the selector through a socket.)"""
+        self.inline_selector.iteration_wanted = True
         return super().call_soon(callback, *args, context=context)
 
     def call_at(
@@ -117,11 +118,11 @@ class Loop(asyncio.SelectorEventLoop):
         *args: *Arguments,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        """As any loop does."""
-        self.ears.wanted = True
+        """See the base class."""
+        self.inline_selector.iteration_wanted = True
         return super().call_at(when, callback, *args, context=context)
 
     def stop(self) -> None:
-        """As any loop does."""
-        self.ears.wanted = True
+        """See the base class."""
+        self.inline_selector.iteration_wanted = True
         super().stop()

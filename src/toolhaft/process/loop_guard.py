@@ -1,4 +1,4 @@
-"""Runs a loop to its end, whatever the code of an author does to it."""
+"""Protection of the event loop from tools that stop it, raise SystemExit or cancel all tasks."""
 
 import asyncio
 import logging
@@ -11,39 +11,41 @@ from asyncio.tasks import (
 from typing import Any, Final
 from weakref import WeakSet
 
-from .safe_logging import tell
+from .safe_logging import log_safely
 
 log = logging.getLogger(__name__)
 
-# Of the loops that are run here, the tasks that are hidden.
-_sheltered: Final[dict[asyncio.AbstractEventLoop, "WeakSet[asyncio.Task[Any]]"]] = {}
+# Loops that `run_until_done` runs, each with the tasks hidden from `asyncio.all_tasks()`.
+_hidden_tasks: Final[dict[asyncio.AbstractEventLoop, "WeakSet[asyncio.Task[Any]]"]] = {}
 
 
-def run_to_the_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[Any]") -> None:
-    """Run the loop until `main` is done. A task that a tool left behind may raise SystemExit, which
-    asyncio lets through; the service goes on."""
-    _sheltered[loop] = WeakSet()
+def run_until_done(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[Any]") -> None:
+    """Run the loop until `main` is done. SystemExit raised by a leftover task of a tool stops a
+    loop of asyncio; here the loop is started again.
+    """
+    _hidden_tasks[loop] = WeakSet()
     try:
-        shelter(main)
+        hide_task(main)
         _run(loop, main)
     finally:
-        # Whoever ends what is left finds all of them again.
-        for task in _sheltered.pop(loop):
+        # So that the shutdown of the loop can cancel them.
+        for task in _hidden_tasks.pop(loop):
             if not task.done():
                 _register_task(task)
 
 
 def is_run_here(loop: asyncio.AbstractEventLoop) -> bool:
-    """Are there tasks to hide on this loop?"""
-    return loop in _sheltered
+    """Return whether `run_until_done` runs this loop."""
+    return loop in _hidden_tasks
 
 
-def shelter(task: "asyncio.Task[Any]") -> None:
-    """Hide a task of the server's own on a loop that is run here: a tool that cancels every task
-    that there is does not find it. Of the loops of others, all tasks are theirs to end."""
-    sheltered = _sheltered.get(task.get_loop())
-    if sheltered is not None:
-        sheltered.add(task)
+def hide_task(task: "asyncio.Task[Any]") -> None:
+    """Hide a task of the server from `asyncio.all_tasks()`, so that a tool that cancels all tasks
+    spares it. Does nothing on a loop of the program, which may have to cancel all its tasks.
+    """
+    hidden = _hidden_tasks.get(task.get_loop())
+    if hidden is not None:
+        hidden.add(task)
         _unregister_task(task)
 
 
@@ -53,19 +55,21 @@ def _run(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[Any]") -> None:
             loop.run_until_complete(main)
             return
         except asyncio.CancelledError:
-            tell(log.error, "a tool has cancelled the server's own task; the server ends")
+            log_safely(log.error, "a tool has cancelled the server's own task; the server ends")
             return
         except (SystemExit, KeyboardInterrupt) as error:
             if main.done():
                 raise
-            tell(log.error, "a task of a tool raised %s; the server goes on", type(error).__name__)
+            log_safely(
+                log.error, "a task of a tool raised %s; the server goes on", type(error).__name__
+            )
         except RuntimeError:
             if main.done() or loop.is_closed():
                 raise
-            tell(log.error, "a tool has stopped the event loop; the server goes on")
-        except Exception as error:  # out of a signal's handler, which may run anywhere
+            log_safely(log.error, "a tool has stopped the event loop; the server goes on")
+        except Exception as error:  # of a signal handler, which may run at any point
             if main.done():
                 raise
-            tell(
+            log_safely(
                 log.error, "a signal's handler raised %s; the server goes on", type(error).__name__
             )

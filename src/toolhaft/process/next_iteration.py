@@ -1,4 +1,4 @@
-"""What is to be done in the next turn of the loop, and only once for a key."""
+"""Actions for the next iteration of the event loop, at most one per key."""
 
 import asyncio
 import contextlib
@@ -6,13 +6,13 @@ import logging
 import threading
 from collections.abc import Callable, Hashable
 
-from .safe_logging import tell
+from .safe_logging import log_safely
 
 log = logging.getLogger(__name__)
 
 
-class Soon:
-    """Things to do on a loop, asked for from any thread."""
+class NextIteration:
+    """The pending actions of one loop. Thread-safe."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -20,19 +20,21 @@ class Soon:
         self._lock = threading.Lock()
 
     def __call__(self, key: Hashable, action: Callable[[], None]) -> None:
-        """Do something in the next turn of the loop, and only once for a key. From any thread."""
+        """Call `action` in the next iteration, unless one with an equal key is pending."""
         with self._lock:
             first = not self._actions
             self._actions.setdefault(key, action)
         if first:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
-                self._loop.call_soon_threadsafe(self._act)
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self._run_actions)
 
-    def _act(self) -> None:
+    def _run_actions(self) -> None:
         with self._lock:
             actions, self._actions = self._actions, {}
         for action in actions.values():
             try:
                 action()
-            except Exception as error:  # a bug of ours; the others are to be done all the same
-                tell(log.error, "what was to be done in a moment raised %r", error, exc_info=error)
+            except Exception as error:  # a bug in the library; the other actions still run
+                log_safely(
+                    log.error, "what was to be done in a moment raised %r", error, exc_info=error
+                )

@@ -1,4 +1,4 @@
-"""How work ended that somebody else waits for."""
+"""Outcomes of work that another task or thread waits for."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -6,7 +6,9 @@ from typing import Any
 
 
 class Ended:
-    """How something ended. Raising SystemExit and its like would end a task's loop, too."""
+    """A value or an exception. Carries SystemExit and its like, which would stop the loop if a task
+    raised them.
+    """
 
     __slots__ = ("_error", "_value")
 
@@ -15,16 +17,17 @@ class Ended:
         self._error = error
 
     def value(self) -> Any:
-        """What it gave; or else it raises what it raised."""
+        """Return the value, or raise the exception."""
         if self._error is not None:
             raise self._error
         return self._value
 
 
 def ends_task(error: BaseException) -> bool:
-    """Does this exception, raised out of the author's code, end the task that runs now? It does if
-    the task was cancelled or is being closed. A `CancelledError` alone says nothing: the code may
-    have waited for something else that was cancelled."""
+    """Return whether an exception of the author's code means that the current task was cancelled or
+    closed. A `CancelledError` alone is no proof: the code may have awaited another task or future
+    that was cancelled.
+    """
     if isinstance(error, GeneratorExit):
         return True
     if not isinstance(error, asyncio.CancelledError):
@@ -34,7 +37,7 @@ def ends_task(error: BaseException) -> bool:
 
 
 async def guarded(outcome: Coroutine[Any, Any, Any]) -> Ended:
-    """Wait for an outcome, whatever it is."""
+    """Await a coroutine and return its outcome. Never raises."""
     try:
         return Ended(await outcome)
     except BaseException as error:
@@ -44,10 +47,13 @@ async def guarded(outcome: Coroutine[Any, Any, Any]) -> Ended:
 async def end_of(
     future: "asyncio.Future[Any]", interrupted: Callable[[], None] | None = None
 ) -> bool:
-    """Wait until it is done, whatever comes. Was there something to interrupt us?
+    """Wait until a future is done, even if the current task is cancelled.
 
     Args:
-        interrupted: is called when something does.
+        interrupted: called at each cancellation.
+
+    Returns:
+        Whether the current task was cancelled.
     """
     was_interrupted = False
     while not future.done():

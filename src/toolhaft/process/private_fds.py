@@ -1,8 +1,8 @@
-"""Standard input and output, taken away from everybody but the protocol.
+"""stdin and stdout on private descriptors, reserved for the protocol.
 
 One stray `print` on stdout breaks a client. So before any code of the author runs, the two
-descriptors are moved to private ones: what reads input then finds none, and what writes output,
-child processes included, writes to stderr.
+descriptors are duplicated to private numbers. Descriptor 0 then reads from the null device, and
+descriptor 1, also that of child processes, leads to stderr.
 """
 
 import io
@@ -14,21 +14,21 @@ from typing import Final
 
 from .stderr_log import drain
 
-# Where the modules of Python itself are, but for those that were installed beside them.
+# The directory of the standard library, and the directories in it with installed packages.
 _LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
 _INSTALLED: Final = ("site-packages" + os.sep, "dist-packages" + os.sep)
 
 
-class _Teller:
-    """Sends what is printed to stderr, and says so once. Never waits: a client need not read it."""
+class _StderrPrinter:
+    """Writes printed text to stderr, after one warning. Never blocks: the stderr log buffers it."""
 
     def __init__(self) -> None:
-        self._said = False
+        self._has_warned = False
 
     def put(self, text: str) -> None:
-        """To be called by what the author calls."""
-        if not self._said:
-            self._said = True
+        """Write a text. Call it from the method that the author's code calls."""
+        if not self._has_warned:
+            self._has_warned = True
             drain.put(
                 "toolhaft: stdout belongs to the protocol, so what is printed goes to stderr; "
                 f"first printed at {_place(sys._getframe(2))}\n"  # pyright: ignore[reportPrivateUsage]
@@ -37,55 +37,55 @@ class _Teller:
 
 
 def _place(frame: FrameType) -> str:
-    """Who has printed: not what of Python itself was used for it."""
+    """Return file and line of the innermost frame outside of the standard library."""
     each: FrameType | None = frame
-    while each is not None and _is_of_python(each.f_code.co_filename):
+    while each is not None and _is_stdlib(each.f_code.co_filename):
         each = each.f_back
     found = frame if each is None else each
     return f"{found.f_code.co_filename}:{found.f_lineno}"
 
 
-def _is_of_python(filename: str) -> bool:
+def _is_stdlib(filename: str) -> bool:
     if filename.startswith("<frozen "):
         return True
     rest = filename.removeprefix(_LIBRARY)
     return rest != filename and not rest.startswith(_INSTALLED)
 
 
-class _DivertedBytes(io.BufferedIOBase):
-    """Stands in for `sys.stdout.buffer`."""
+class _DivertedBuffer(io.BufferedIOBase):
+    """Replacement for `sys.stdout.buffer`."""
 
     name = "<stdout>"
     mode = "wb"
 
-    def __init__(self, teller: _Teller) -> None:
-        self._teller = teller
+    def __init__(self, printer: _StderrPrinter) -> None:
+        self._printer = printer
 
     def write(self, data: bytes | bytearray | memoryview, /) -> int:  # type: ignore[override]
         """Write to stderr."""
         taken = bytes(data)
-        self._teller.put(taken.decode("utf-8", "backslashreplace"))
+        self._printer.put(taken.decode("utf-8", "backslashreplace"))
         return len(taken)
 
     @property
-    def raw(self) -> "_DivertedBytes":
-        """Nothing is held back here, so it is the same."""
+    def raw(self) -> "_DivertedBuffer":
+        """This object: it has no buffer."""
         return self
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def fileno(self) -> int:
-        """The descriptor, which leads to stderr too."""
+        """Return the descriptor of stdout, which leads to stderr as well."""
         return 1
 
     def close(self) -> None:
-        """It stays: what is put around it for a while closes it."""
+        """Do nothing: a temporary `TextIOWrapper` closes its buffer."""
 
 
-class Diverted(io.TextIOBase):
-    """Stands in for `sys.stdout`: sends what is printed to stderr, and says so once."""
+class DivertedStdout(io.TextIOBase):
+    """Replacement for `sys.stdout`: writes printed text to stderr, after one warning."""
 
     encoding = "utf-8"
     errors = "backslashreplace"
@@ -96,43 +96,43 @@ class Diverted(io.TextIOBase):
     write_through = True
 
     def __init__(self) -> None:
-        self._teller = _Teller()
-        self._bytes = _DivertedBytes(self._teller)
+        self._printer = _StderrPrinter()
+        self._bytes = _DivertedBuffer(self._printer)
 
     def write(self, text: str, /) -> int:
         """Write to stderr."""
-        self._teller.put(text)
+        self._printer.put(text)
         return len(text)
 
     def reconfigure(self, **_: object) -> None:
-        """Whatever is asked for, it stays as it is: stderr takes every text."""
+        """Ignore the options: stderr takes any text."""
 
     def flush(self) -> None:
-        """Nothing is held back here."""
+        """Do nothing: there is no buffer."""
 
     def close(self) -> None:
-        """It stays."""
+        """Do nothing."""
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def fileno(self) -> int:
-        """The descriptor, which leads to stderr too."""
+        """Return the descriptor of stdout, which leads to stderr as well."""
         return 1
 
     @property
     def buffer(self) -> io.BufferedIOBase:
-        """For those who print bytes."""
+        """The binary stream, for code that prints bytes."""
         return self._bytes
 
     def detach(self) -> io.BufferedIOBase:  # type: ignore[override]
-        """The same, for those who put another text around it."""
+        """Return the binary stream, for code that wraps it in another text stream."""
         return self._bytes
 
 
 class Descriptors:
-    """The private ends of stdin and stdout."""
+    """The private descriptors of stdin and stdout."""
 
     __slots__ = ("input", "output")
 
@@ -142,13 +142,14 @@ class Descriptors:
 
 
 _taken: Descriptors | None = None
+# Whether the fork hook is registered.
 _watched = False
-# Is this process a fork of the one that serves?
+# Whether this process is a fork of the server's process.
 forked = False
 
 
 def take() -> Descriptors:
-    """Move stdin and stdout out of reach. Done once in a process; later calls get the same.
+    """Move stdin and stdout to private descriptors. Later calls return the same ones.
 
     Raises:
         OSError: one of them is closed.
@@ -166,26 +167,27 @@ def take() -> Descriptors:
         except OSError:  # stderr is closed
             os.dup2(null, 1)
         os.close(null)
-        sys.stdout = Diverted()
+        sys.stdout = DivertedStdout()
         watch_forks()
     return _taken
 
 
 def is_pipe(descriptor: int) -> bool:
-    """Can it be told not to wait? A terminal shares its description with stderr, which must stay as
-    it is."""
+    """Return whether a descriptor can be non-blocking without side effects. A terminal cannot: it
+    shares its open file description with stderr.
+    """
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def never_block(descriptor: int) -> None:
-    """Let nobody wait for the other side."""
+    """Make a descriptor non-blocking, if it is a pipe or a socket."""
     if is_pipe(descriptor):
         os.set_blocking(descriptor, False)
 
 
 def give_back() -> None:
-    """Put stdin and stdout back where they were: nobody speaks on them."""
+    """Move stdin and stdout back to descriptors 0 and 1."""
     global _taken
     if _taken is not None:
         os.dup2(_taken.input, 0)
@@ -196,16 +198,16 @@ def give_back() -> None:
 
 
 def watch_forks() -> None:
-    """This process is the one that serves; one that is forked off it from now on is not."""
+    """Mark this process as the server; a process forked from it sets `forked`."""
     global _watched, forked
     forked = False
     if not _watched:
         _watched = True
-        os.register_at_fork(after_in_child=_disown)
+        os.register_at_fork(after_in_child=_detach_child)
 
 
-def _disown() -> None:
-    """A tool that forks makes a second server; the copy must neither read nor write the wire."""
+def _detach_child() -> None:
+    """Keep a process that a tool has forked from reading and writing the private descriptors."""
     global forked
     forked = True
     if _taken is not None:

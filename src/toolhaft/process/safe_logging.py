@@ -1,4 +1,4 @@
-"""Tells the log, whose handlers are the author's and may raise: that ends nothing of ours."""
+"""Logging that never raises: handlers belong to the author and may be broken."""
 
 import contextlib
 import os
@@ -7,11 +7,11 @@ from collections.abc import Callable
 _STDERR = 2
 
 
-def tell(log: Callable[..., object], *values: object, **more: object) -> None:
-    """Log something. If a handler raises, that is said on stderr, and all goes on."""
+def log_safely(log: Callable[..., object], *values: object, **more: object) -> None:
+    """Call a log method. If a handler raises, write a line to stderr instead."""
     try:
         log(*values, **more)
     except Exception as error:
         line = f"toolhaft: a handler of the log raised {type(error).__name__}; told was: {values}\n"
-        with contextlib.suppress(OSError):  # nobody reads that either
+        with contextlib.suppress(OSError):  # stderr is closed
             os.write(_STDERR, line.encode("utf-8", "replace"))

@@ -1,6 +1,7 @@
-"""Ctrl-C and SIGTERM: the first one ends the service, a second one the process.
+"""SIGINT and SIGTERM: the first one ends the service, a second one the process.
 
-They are caught before there is a loop: a client that was greeted may want us to end at once.
+The handlers are installed before there is a loop: a client may end the server right after its
+`initialize` was answered.
 """
 
 import os
@@ -12,7 +13,7 @@ from typing import Any
 
 
 class Signals:
-    """What is done about signals while a service begins, runs and ends."""
+    """The signal handlers of a service, from its start to its end."""
 
     def __init__(self) -> None:
         self._before: dict[signal.Signals, Any] = {}
@@ -20,24 +21,24 @@ class Signals:
         self._stop: Callable[[], None] | None = None
 
     def catch(self) -> None:
-        """From now on; only the main thread can."""
+        """Install the handlers, if this is the main thread."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._before[number] = signal.signal(number, self._on_signal)
 
     @property
     def are_caught(self) -> bool:
-        """Are they ours?"""
+        """Whether the handlers are installed."""
         return bool(self._before)
 
     def stop_with(self, stop: Callable[[], None]) -> None:
-        """What ends the service: called with the first signal, or now if that has come."""
+        """Call `stop` at the first signal, or now if it has arrived."""
         self._stop = stop
         if self._has_come:
             stop()
 
     def release(self) -> None:
-        """Leave them to whoever had them before."""
+        """Restore the previous handlers."""
         while self._before:
             signal.signal(*self._before.popitem())
 

@@ -1,4 +1,4 @@
-"""Sockets that listen: at a host and port, or in the file system."""
+"""Listening sockets: TCP, and Unix sockets in the file system."""
 
 import contextlib
 import errno
@@ -13,14 +13,15 @@ if sys.platform != "win32":
     import fcntl
 
 
-_OFTEN = 0.01
+# Seconds between two attempts to lock a directory.
+_RETRY_SECONDS = 0.01
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Sockets that listen there: `localhost` may be two.
+    """Return listening sockets, one per address: `localhost` may have two.
 
     Raises:
-        OSError: the address is taken, or is not ours.
+        OSError: the address is in use, or is not one of this machine.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -35,7 +36,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
             if family == socket.AF_INET6:
                 listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             listener.bind((ip, port, *more))
-            port = listener.getsockname()[1]  # the same for both, if any will do
+            port = listener.getsockname()[1]  # port 0: both sockets get the same
             listener.listen(2048)
             listener.setblocking(False)
     except OSError as error:
@@ -49,11 +50,11 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 @contextlib.contextmanager
 def locked(path: str, seconds: float) -> Generator[None]:
-    """Whoever makes or removes a socket in this directory does it alone: one that is bound and does
-    not listen yet looks like one that was left behind.
+    """Hold a lock on the directory of a socket while the socket is made or removed: a socket that
+    is bound but does not listen yet looks like a stale one.
 
     Raises:
-        OSError: somebody else takes longer than that.
+        OSError: another process has held the lock for `seconds`.
     """
     folder = os.path.dirname(path)
     directory = os.open(folder, os.O_RDONLY)
@@ -69,19 +70,20 @@ def locked(path: str, seconds: float) -> Generator[None]:
                         f"another program has locked {folder} for {seconds:g} s; end it, or choose "
                         "another directory"
                     ) from None
-            time.sleep(_OFTEN)
+            time.sleep(_RETRY_SECONDS)
         yield
     finally:
         os.close(directory)
 
 
-class Taken(OSError):
-    """Somebody else listens there."""
+class AddressInUse(OSError):
+    """Another process listens at the path."""
 
 
 class UnixSocket:
-    """A socket in the file system that only its owner can use; removed at the end, if it is still
-    the one that was made here."""
+    """A listening Unix socket that only its owner can use. `remove` deletes the file only if it is
+    still the one made here.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -98,7 +100,7 @@ class UnixSocket:
         self._is_removed = False
 
     def remove(self) -> None:
-        """Take it out of the file system, once: the number of its file may be another's by then."""
+        """Delete the file, once: later its inode number may belong to another file."""
         if self._is_removed:
             return
         self._is_removed = True
@@ -108,9 +110,9 @@ class UnixSocket:
 
 
 def _bind(listener: socket.socket, path: str) -> None:
-    """Nobody else can use it, not even for a moment."""
+    """Bind so that the file has mode 0600 from the start."""
     if sys.platform == "linux":
-        # The file gets the mode of the socket. The mask would be that of other threads, too.
+        # The file gets the mode of the socket. `umask` would affect other threads.
         os.fchmod(listener.fileno(), 0o600)
         listener.bind(path)
         return
@@ -126,10 +128,11 @@ def _why(error: OSError) -> str:
 
 
 def remove_stale(path: str) -> None:
-    """A socket that nobody listens to any more is in the way.
+    """Delete the file of a socket at which no process listens any more.
 
     Raises:
-        OSError: somebody does, or it is something else.
+        AddressInUse: a process listens there.
+        OSError: the file is not a socket.
     """
     try:
         mode = os.lstat(path).st_mode
@@ -138,7 +141,7 @@ def remove_stale(path: str) -> None:
     if not stat.S_ISSOCK(mode):
         raise OSError(f"cannot listen at {path}: there is something that is no socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)  # one who is too busy to accept us is there as well
+        probe.setblocking(False)  # a full backlog means that a process listens
         try:
             probe.connect(path)
         except ConnectionRefusedError:
@@ -146,4 +149,4 @@ def remove_stale(path: str) -> None:
             return
         except BlockingIOError:
             pass
-    raise Taken(f"cannot listen at {path}: somebody else does")
+    raise AddressInUse(f"cannot listen at {path}: somebody else does")

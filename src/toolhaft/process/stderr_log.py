@@ -1,4 +1,4 @@
-"""Log records on stderr, written by a thread: a client that does not read stderr stops nobody."""
+"""Log records on stderr, written by a thread: a client that does not read it blocks no call."""
 
 import logging
 import queue
@@ -8,31 +8,37 @@ import traceback
 
 from toolhaft_bridge.display import record
 
+# Texts in the queue.
 _MOST_TEXTS = 1000
-_A_MOMENT = 0.2
+# Seconds that `flush` waits for the thread.
+_FLUSH_SECONDS = 0.2
+# Innermost frames of a traceback that are kept.
 _MOST_FRAMES = 20
+# Characters of one record.
 _MOST_CHARACTERS = 16_384
 
 
+# A text, and the traceback that follows it.
 Text = tuple[str, traceback.TracebackException | None]
 
 
 class Drain:
-    """Writes text to stderr on a thread of its own, which starts with the first text. What comes
-    too fast, or to nobody who reads, is dropped and counted."""
+    """Writes text to stderr on its own thread, which starts with the first text. Texts that do not
+    fit in the queue, or cannot be written, are dropped and counted.
+    """
 
     def __init__(self) -> None:
         self._texts: queue.Queue[Text] = queue.Queue(_MOST_TEXTS)
         self._started = False
         self._lost = 0
 
-    def begin_anew(self) -> None:
-        """For a process that was forked, which has no thread but its own."""
+    def reset_after_fork(self) -> None:
+        """Replace the queue in a forked process, where the thread does not exist."""
         self._texts = queue.Queue(_MOST_TEXTS)
         self._started = False
 
     def put(self, text: str, error: traceback.TracebackException | None = None) -> None:
-        """Take a text and the traceback that belongs to it. From any thread; never waits."""
+        """Queue a text and its traceback. Thread-safe; never blocks."""
         try:
             self._texts.put_nowait((text[:_MOST_CHARACTERS], error))
         except queue.Full:
@@ -43,10 +49,10 @@ class Drain:
             threading.Thread(target=self._run, name="toolhaft-log", daemon=True).start()
 
     def flush(self) -> None:
-        """Give the thread a moment, so that the last words are read."""
+        """Wait for the thread to write the queued texts, for a short time at most."""
         texts = self._texts
         with texts.all_tasks_done:
-            texts.all_tasks_done.wait_for(lambda: not texts.unfinished_tasks, _A_MOMENT)
+            texts.all_tasks_done.wait_for(lambda: not texts.unfinished_tasks, _FLUSH_SECONDS)
 
     def _run(self) -> None:
         while True:
@@ -56,14 +62,15 @@ class Drain:
                 sys.stderr.write(_written(text, error))
                 sys.stderr.write(f"({lost} lines were lost)\n" if lost else "")
                 sys.stderr.flush()
-            except Exception:  # it is closed, or what a tool has put in its place
+            except Exception:  # closed, or replaced by a tool
                 self._lost += lost + 1
             self._texts.task_done()
 
 
 def _written(text: str, error: traceback.TracebackException | None) -> str:
-    """A record as it is written: what a message or an exception says, be it of a client's making,
-    cannot look like another record. Sources are read here, on the thread that has the time."""
+    """Return a record with control characters escaped, so that text of a client cannot forge
+    another record. Formatting the traceback reads source files, so it is done on this thread.
+    """
     if error is not None:
         text += "".join(error.format())[-_MOST_CHARACTERS // 2 :]
     return record(text.rstrip("\n")) + "\n"
@@ -73,10 +80,10 @@ drain = Drain()
 
 
 class StderrHandler(logging.Handler):
-    """Log records, by way of the drain."""
+    """Log handler that writes through `drain`."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take the record apart here: it keeps everything alive that its traceback saw."""
+        """Format the record now: its traceback would keep the locals of all frames alive."""
         error = record.exc_info[1] if record.exc_info else None
         text = f"toolhaft: {record.levelname}: {record.getMessage()}\n"
         if error is None:
@@ -90,12 +97,12 @@ class StderrHandler(logging.Handler):
         )
 
     def flush(self) -> None:
-        """Let the last words be read."""
+        """Wait for the queued records to be written, for a short time at most."""
         drain.flush()
 
 
 def log_to_stderr() -> StderrHandler | None:
-    """Show the library's records, unless the author has set up logging already."""
+    """Add a `StderrHandler` for the library, unless the author has configured logging."""
     ours = logging.getLogger(__name__.partition(".")[0])
     if logging.getLogger().handlers or ours.handlers:
         return None

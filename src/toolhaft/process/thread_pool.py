@@ -1,5 +1,7 @@
-"""The thread pool for plain functions. The protocol itself runs on none of its threads, so that
-functions which block cannot starve it."""
+"""The thread pool for plain functions.
+
+The protocol itself runs on none of its threads, so functions that block cannot starve it.
+"""
 
 import contextlib
 import os
@@ -9,84 +11,86 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from .safe_logging import tell
+from .safe_logging import log_safely
 
 Work = Callable[[], None]
 
-# With the threads of abandoned jobs there may be up to this many times the size of the pool.
+# Upper bound on live threads, as a multiple of `size`. A thread stuck in an abandoned job is
+# replaced, but only up to this bound.
 _MOST_TIMES: Final = 4
 
 
 class Job:
-    """Work that was submitted. Its flags change under the lock of the pool."""
+    """Submitted work. Its flags change under the lock of the workers."""
 
-    __slots__ = ("_pool", "is_abandoned", "is_over", "work")
+    __slots__ = ("_workers", "is_abandoned", "is_over", "work")
 
-    def __init__(self, work: Work, pool: "_Pool") -> None:
-        # None once it has begun: it may hold a reference to the owner of this job.
+    def __init__(self, work: Work, workers: "_Workers") -> None:
+        # None once it has started: it may hold a reference to the owner of this job.
         self.work: Work | None = work
-        self._pool = pool
+        self._workers = workers
         self.is_over = False
         self.is_abandoned = False
 
     def give_up(self) -> None:
-        """Its result is not needed any more. If it has begun and does not end, the pool may start
-        another thread in place of the one that it occupies."""
-        self._pool.abandon(self)
+        """Declare the result unneeded. If the job has started and does not end, another thread may
+        be started in place of the one it occupies.
+        """
+        self._workers.abandon(self)
 
 
-class Lane:
-    """Runs work on daemon threads, which are started as they are needed.
+class ThreadPool:
+    """Runs work on daemon threads, which are started on demand.
 
-    Threads have a reference to the pool, not to the lane, and end when the lane is collected."""
+    The threads refer to `_Workers`, not to this object, and end when it is garbage-collected.
+    """
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._begin()
+        self._make_workers()
 
-    def _begin(self) -> None:
-        self._pool = _Pool(self._size)
-        self._end = weakref.finalize(self, self._pool.end)
+    def _make_workers(self) -> None:
+        self._workers = _Workers(self._size)
+        self._end = weakref.finalize(self, self._workers.end)
         self._end.atexit = False
 
-    def begin_anew(self) -> None:
-        """For a forked process, which has none of the threads: they and the pipe belong to the
-        parent."""
+    def reset_after_fork(self) -> None:
+        """Replace the workers in a forked process: threads and pipe belong to the parent."""
         self._end.detach()
-        self._pool.close()
-        self._begin()
+        self._workers.close()
+        self._make_workers()
 
     def submit(self, work: Work) -> Job:
-        """Run it as soon as a thread is free.
+        """Queue work for the next free thread.
 
         Raises:
             RuntimeError: there is no thread, and none can be started.
         """
-        pool = self._pool
-        job = Job(work, pool)
-        with pool.lock:
-            pool.queue.append(job)
-            if pool.idle:
-                pool.idle -= 1
+        workers = self._workers
+        job = Job(work, workers)
+        with workers.lock:
+            workers.queue.append(job)
+            if workers.idle:
+                workers.idle -= 1
             else:
-                pool.grow()
+                workers.grow()
                 return job
-        os.write(pool.wake_up, b"-")
+        os.write(workers.wake_up, b"-")
         return job
 
 
-class _Pool:
-    """The queue of a lane and the threads that serve it.
+class _Workers:
+    """The queue of a thread pool and the threads that serve it.
 
-    A thread that finds the queue empty counts itself as idle and waits for a byte in a pipe. What
-    changes the counts happens under the lock, and holds at all times:
+    A thread that finds the queue empty counts itself as idle and waits for a byte in a pipe. The
+    counts change only under the lock. Invariants:
 
     1. `idle` is the number of threads that wait, or are about to, for a byte that is not yet
        promised to them. A byte is written only after `idle` was lowered for it, so a byte wakes
        exactly one thread, and the pipe never has more bytes than there are threads.
     2. `idle` is raised only while the queue is empty, and each job that is queued while there are
        idle threads wakes one. So while a thread is idle, each queued job has a thread that is
-       awake and will look at the queue before it waits.
+       awake and will check the queue before it waits.
     3. A job that is queued while no thread is idle is taken by the next thread that becomes free.
        If there may be more threads, one is started: `threads` is at most `most`, which is the size
        and one more for each abandoned job that still occupies a thread, up to a limit.
@@ -107,16 +111,16 @@ class _Pool:
         # The ends of the pipe. It is made with the first thread, so that a server can be made
         # before a process forks, and closed when the last thread has gone.
         self._waits_at = self.wake_up = -1
-        self._close: weakref.finalize[[tuple[int, int]], _Pool] | None = None
+        self._close: weakref.finalize[[tuple[int, int]], _Workers] | None = None
         self._ended = False
 
     def grow(self) -> None:
-        """Start a thread if there may be one more. It finds its work by itself: an argument would
-        stay alive for as long as the thread. To be called with the lock, so that the thread that
-        starts is not counted by others before it is known to run.
+        """Start a thread if `most` allows it. It takes its work from the queue: an argument of the
+        thread would stay alive as long as the thread. The caller holds the lock, so that the
+        thread is counted only once it runs.
 
         Raises:
-            RuntimeError: there is none, and none can be started for the job that was queued last.
+            RuntimeError: there is no thread, and none can be started for the last queued job.
         """
         if self.threads >= self.most:
             return
@@ -133,7 +137,7 @@ class _Pool:
             self.threads += 1
 
     def abandon(self, job: Job) -> None:
-        """Let another thread take the place of one that is occupied by a job."""
+        """Allow another thread in place of the one that a job occupies."""
         with self.lock:
             if job.is_over or job.is_abandoned or job.work is not None:
                 return
@@ -161,9 +165,10 @@ class _Pool:
             self._close()
 
     def end(self) -> None:
-        """There will be no more work. This may run in the garbage collector, on a thread that has
-        the lock, so it must not take it. A byte for each thread is enough for those that wait, and
-        those that are about to; what is too much does no harm any more."""
+        """End all threads. This may run in the garbage collector on a thread that holds the lock,
+        so it must not take the lock. One byte per thread wakes all that wait or are about to; any
+        excess bytes do no harm.
+        """
         self._ended = True
         if self._close is not None and self._close.alive:
             with contextlib.suppress(OSError):  # full, or closed in a process that was forked
@@ -173,7 +178,7 @@ class _Pool:
         lock, queue = self.lock, self.queue
         job: Job | None = None
         work: Work | None = None
-        # CPython 3.11 never specializes a loop that is closed by a condition of its own.
+        # CPython 3.11 does not specialize a `while` loop with a condition.
         while True:
             with lock:
                 if job is not None:
@@ -195,13 +200,15 @@ class _Pool:
             try:
                 if work is not None:
                     work()
-            except BaseException as error:  # a thread that ended here would still be counted
+            except BaseException as error:  # a dead thread would still be counted
                 _log(error)
-            work = None  # nothing that it refers to is held while the next is waited for
+            work = None  # do not keep its references alive while waiting
 
     def _is_replaced(self) -> bool:
-        """An abandoned job has ended. If another thread has taken the place of this one, it leaves:
-        only here there can be one too many, since only here `most` is lowered."""
+        """Account for the end of an abandoned job. Returns True if the thread must end because
+        another has replaced it: only here there can be one too many, since only here `most` is
+        lowered.
+        """
         self._abandoned -= 1
         self._set_most()
         if self.threads <= self.most:
@@ -218,7 +225,7 @@ def _close(ends: tuple[int, int]) -> None:
 def _warn(threads: int) -> None:
     from logging import getLogger  # noqa: PLC0415
 
-    tell(
+    log_safely(
         getLogger(__name__).warning,
         "plain functions that were cancelled or took too long, and do not end, hold %s threads: "
         "there is none left for others. Let them look at `ctx.cancelled`, or bound what they wait "
@@ -230,4 +237,4 @@ def _warn(threads: int) -> None:
 def _log(error: BaseException) -> None:
     from logging import getLogger  # noqa: PLC0415
 
-    tell(getLogger(__name__).error, "work on a thread raised %r", error, exc_info=error)
+    log_safely(getLogger(__name__).error, "work on a thread raised %r", error, exc_info=error)

@@ -12,12 +12,12 @@ from typing import Final, Protocol, cast
 
 import msgspec
 
-from ..calls.loop_monitor import Lookout
+from ..calls.loop_monitor import LoopMonitor
 from ..calls.service import Service
 from ..metrics import Metrics
 from ..observe.prometheus import CONTENT_TYPE, exposition
 from ..process import early_interrupt, private_fds
-from ..process.loop_guard import run_to_the_end
+from ..process.loop_guard import run_until_done
 from ..process.sockets import UnixSocket, listen
 from ..process.stderr_log import drain, log_to_stderr
 from ..protocol.http.rules import LOOPBACK, OriginPolicy
@@ -92,7 +92,7 @@ class Serving:
 
     def run(self, workers: int) -> None:
         """Serve until a signal comes."""
-        early_interrupt.remember()
+        early_interrupt.install_handler()
         self._is_over = False
         self._check()
         self._check_workers(workers)
@@ -121,7 +121,7 @@ class Serving:
             self._check()
             sockets, unix = self._listen()
             self._runner = self._make_runner()
-            with Lookout(self.app.drivers):
+            with LoopMonitor(self.app.drivers):
                 await self._runner.run_on(sockets)
         finally:
             self._runner = None
@@ -159,7 +159,7 @@ class Serving:
         asyncio.set_event_loop(loop)
         main = loop.create_task(self._run(runner, sockets))
         try:
-            run_to_the_end(loop, main)
+            run_until_done(loop, main)
         finally:
             _cancel_all(loop)
             asyncio.set_event_loop(None)
@@ -167,7 +167,7 @@ class Serving:
 
     async def _run(self, runner: Runner, sockets: list[socket.socket]) -> None:
         try:
-            with Lookout(self.app.drivers):
+            with LoopMonitor(self.app.drivers):
                 await runner.run_on(sockets)
         finally:
             self._end()

@@ -17,9 +17,9 @@ from ..calls.output import Sink
 from ..calls.service import Service, connected, log_summary
 from ..encoding.envelope import encode, is_notification, whole
 from ..process import private_fds
-from ..process.eager_tasks import Outside
-from ..process.inline_loop import Ears, Loop
-from ..process.loop_guard import run_to_the_end
+from ..process.eager_tasks import OutsideTask
+from ..process.inline_loop import InlineSelector, Loop
+from ..process.loop_guard import run_until_done
 from ..process.signals import Signals
 from ..process.stderr_log import drain, log_to_stderr
 from ..protocol.calls import READY
@@ -240,9 +240,9 @@ def run_stdio(service: Service, begun: Begun, *, last: bool = False) -> None:
         )
     loop = Loop()
     watch: list[Watchdog] = []
-    main = loop.create_task(_serve_stdio(service, wires, begun, loop.ears, watch))
+    main = loop.create_task(_serve_stdio(service, wires, begun, loop.inline_selector, watch))
     try:
-        run_to_the_end(loop, main)
+        run_until_done(loop, main)
     finally:
         begun.signals.release()
         if not last:
@@ -263,7 +263,7 @@ async def _serve_stdio(
     service: Service,
     wires: private_fds.Descriptors,
     begun: Begun,
-    ears: Ears,
+    selector: InlineSelector,
     watches: list[Watchdog],
 ) -> tuple[int, str] | None:
     """Serve to the end. If that is not the client's doing, the result is a status and the words
@@ -304,13 +304,13 @@ async def _serve_stdio(
             output.on_broken = partial(_later, loop, look_at_input)
             begun.signals.stop_with(stop)
             if not entry.is_over:
-                input_.start_if_held_up(ears)
+                input_.start_if_held_up(selector)
                 await entry.wait(over)
             if not over.is_set():
-                input_.start(ears)
+                input_.start(selector)
             if framer.frames and not over.is_set():
                 # At once, as what is read by the loop: a lifespan that blocks holds up nobody.
-                with Outside(loop, cast("asyncio.Task[None]", asyncio.current_task())):
+                with OutsideTask(loop, cast("asyncio.Task[None]", asyncio.current_task())):
                     input_.serve()
             await over.wait()
             entry.stop()

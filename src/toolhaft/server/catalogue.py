@@ -360,6 +360,6 @@ def _place(run_on: object) -> Place:
 
 def gate_of(size: int) -> Gate:
     """Return a gate that admits `size` calls at a time."""
-    from ..process.concurrency_limit import Gate  # noqa: PLC0415
+    from ..process.concurrency_limit import ConcurrencyLimit  # noqa: PLC0415
 
-    return Gate(size)
+    return ConcurrencyLimit(size)

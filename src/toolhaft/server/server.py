@@ -21,8 +21,8 @@ from ..features.lifecycle import Lifecycle
 from ..features.providers.prefix import Prefix
 from ..import_without_gc import WithoutGc
 from ..metrics import Metrics
-from ..process.safe_logging import tell
-from ..process.thread_pool import Lane
+from ..process.safe_logging import log_safely
+from ..process.thread_pool import ThreadPool
 from ..protocol.calls import Exchange, Handler, Middleware
 from ..protocol.framing import FramingName
 from ..protocol.handshake import Session
@@ -151,7 +151,7 @@ class Server(Registration, FixedSettings):
         self._store = store
         # Messages to other processes that serve the same server.
         self.bus = bus
-        self.lane = Lane(self.limits.threads)
+        self.thread_pool = ThreadPool(self.limits.threads)
         self._session = Session()
         # Log of all messages, or None; set before serving.
         self.traffic = traffic_of(log_traffic)
@@ -421,9 +421,9 @@ class Server(Registration, FixedSettings):
         log = getLogger(__name__)
         kind = getattr(error, "for_client", None)
         if kind is not None:  # its traceback does not help
-            tell(log.error, "%s failed (error %s): %s", what, mark, error)
+            log_safely(log.error, "%s failed (error %s): %s", what, mark, error)
         else:
-            tell(log.error, "%s failed (error %s)", what, mark, exc_info=error)
+            log_safely(log.error, "%s failed (error %s)", what, mark, exc_info=error)
         kind = kind or type(error).__name__
         if self._show_errors if show is None else show:
             return f"{what} failed: {kind}: {text_of(error)}"

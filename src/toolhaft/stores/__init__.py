@@ -1,4 +1,4 @@
-"""Where sessions and their messages are kept.
+"""Storage of sessions and their messages.
 
 May import `protocol`.
 """

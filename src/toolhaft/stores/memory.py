@@ -1,4 +1,4 @@
-"""`Store` and `Bus` within one process."""
+"""`Store` and `Bus` in the memory of one process."""
 
 import heapq
 import time
@@ -8,24 +8,28 @@ from typing import Final
 
 from msgspec import Struct
 
+# Values of one log.
 _LONGEST_LOG: Final = 1000
+# Bytes of one log.
 _LARGEST_LOG: Final = 1024 * 1024
+# Outdated entries of the heap of expiry times that are tolerated, beyond the number of entries.
 _SPARE: Final = 1000
 
 
 class _Entry(Struct, gc=False):
-    """A value or a log, and until when it is kept. There may be many, and they hold bytes only: the
-    collector need not look at them again and again."""
+    """A value or a log, and its expiry time. Not tracked by the garbage collector: there may be
+    many, and they refer to bytes only.
+    """
 
     end: float
     size: int
-    # A tuple if it was written once, as most are: to the collector no more than its bytes.
+    # A tuple if it was written once, as most are: the garbage collector untracks it.
     values: tuple[bytes, ...] | list[bytes]
-    # Of a log, how many there were before these; None is a value.
+    # For a log, the number of earlier values that were dropped; None for a value.
     dropped: int | None = None
 
     def add(self, more: list[bytes]) -> None:
-        """To a log."""
+        """Append to a log."""
         values = self.values
         if isinstance(values, tuple):
             self.values = values = [*values]
@@ -34,7 +38,7 @@ class _Entry(Struct, gc=False):
         self.trim()
 
     def trim(self) -> None:
-        """What a log holds too much goes, the oldest first."""
+        """Drop the oldest values of a log that exceeds its bounds."""
         if self.size <= _LARGEST_LOG and len(self.values) <= _LONGEST_LOG:
             return
         assert self.dropped is not None, "a log is trimmed"
@@ -46,11 +50,12 @@ class _Entry(Struct, gc=False):
 
 
 class MemoryStore:
-    """Keeps values and logs until their time is over, and no more of them than fits.
+    """Values and logs with expiry times, bounded in number and bytes.
 
-    If there are too many, logs go before values: a client that comes back and finds no log misses
-    what it was sent, one that finds no session has to begin anew. Of each, those that were used
-    least recently go first."""
+    When a bound is exceeded, logs are evicted before values, and the least recently used first: a
+    client that reconnects without its log misses messages, one without its session has to start
+    again.
+    """
 
     def __init__(
         self,
@@ -62,10 +67,10 @@ class MemoryStore:
         self._most = most
         self._most_bytes = most_bytes
         self._clock = clock
-        # In the order of their last use.
+        # Least recently used first.
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._logs: OrderedDict[str, None] = OrderedDict()
-        # In the order in which they end; some are of entries that were replaced meanwhile.
+        # A heap by expiry time; entries that were replaced since are still in it.
         self._ends: list[tuple[float, str]] = []
         self._size = 0
 
@@ -73,22 +78,22 @@ class MemoryStore:
         return len(self._entries)
 
     async def get(self, key: str) -> bytes | None:
-        """The value, if it is still there."""
+        """Return a value, or None."""
         found = self._find(key)
         return None if found is None or found.dropped is not None else found.values[0]
 
     async def put(self, key: str, value: bytes, *, seconds: float) -> None:
-        """Keep a value for so long from now."""
+        """Store a value for `seconds`."""
         now = self._expire()
         self._drop(key)
-        self._keep(key, _Entry(now + seconds, len(value), (value,)))
+        self._insert(key, _Entry(now + seconds, len(value), (value,)))
 
     async def delete(self, key: str) -> None:
-        """Forget a value, or a log."""
+        """Delete a value or a log."""
         self._drop(key)
 
     async def append(self, key: str, values: list[bytes], *, after: int, seconds: float) -> None:
-        """Add to a log."""
+        """Append values to a log."""
         now = self._expire()
         log = self._entries.get(key)
         if log is not None:
@@ -99,10 +104,10 @@ class MemoryStore:
         else:
             log.add(values)
             log.end = now + seconds
-        self._keep(key, log)
+        self._insert(key, log)
 
     async def after(self, key: str, position: int) -> list[bytes] | None:
-        """What was added to a log behind this many values."""
+        """Return the values of a log after the first `position` ones, or None if some are gone."""
         log = self._find(key)
         if log is None or log.dropped is None:
             return None
@@ -119,7 +124,7 @@ class MemoryStore:
             self._logs.move_to_end(key)
         return found
 
-    def _keep(self, key: str, entry: _Entry) -> None:
+    def _insert(self, key: str, entry: _Entry) -> None:
         self._entries[key] = entry
         if entry.dropped is not None:
             self._logs[key] = None
@@ -132,7 +137,7 @@ class MemoryStore:
             heapq.heapify(self._ends)
 
     def _expire(self) -> float:
-        """Forget what is over by now, and tell when that is."""
+        """Delete expired entries. Returns the current time."""
         now, ends = self._clock(), self._ends
         while ends and ends[0][0] <= now:
             end, key = heapq.heappop(ends)
@@ -149,20 +154,20 @@ class MemoryStore:
 
 
 class MemoryBus:
-    """Carries messages to the subscribers in this process, on the loop of the publisher."""
+    """Delivers messages to the subscribers in this process, on the loop of the publisher."""
 
     def __init__(self) -> None:
         self._subscribers: dict[str, list[Callable[[bytes], None]]] = {}
 
     async def publish(self, topic: str, message: bytes) -> None:
-        """Tell all subscribers of a topic."""
+        """Call all subscribers of a topic."""
         for hear in list(self._subscribers.get(topic, ())):
             hear(message)
 
     async def subscribe(
         self, topic: str, hear: Callable[[bytes], None]
     ) -> Callable[[], Awaitable[None]]:
-        """Hear what is published from now on."""
+        """Call `hear` with each message published from now on. Returns a function that stops it."""
         subscribers = self._subscribers.setdefault(topic, [])
         subscribers.append(hear)
 

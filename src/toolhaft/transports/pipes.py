@@ -12,7 +12,7 @@ from typing import Final
 
 from ..calls.connection import Connection
 from ..encoding.envelope import LONG
-from ..process.inline_loop import Hearing
+from ..process.inline_loop import InlineReader
 from ..process.private_fds import never_block
 from ..protocol.calls import READY
 from ..protocol.framing import Framer
@@ -273,7 +273,7 @@ class Input:
         self._loop = asyncio.get_running_loop()
         self._chunk = _CHUNK
         # Reports when the descriptor is readable; None for a regular file, which always is.
-        self._poller: Hearing | None = None
+        self._poller: InlineReader | None = None
         self._paused = False
         self._ended = ended
         self._stall_seconds = stall_seconds
@@ -285,7 +285,7 @@ class Input:
         # Held while bytes are read and split into frames, never while a tool runs.
         self._read_lock = threading.Lock()
 
-    def start(self, poller: Hearing) -> None:
+    def start(self, poller: InlineReader) -> None:
         """Start reading on the loop."""
         self.start_if_held_up(poller)
         if self._poller is None:
@@ -293,7 +293,7 @@ class Input:
         else:
             poller.listen(self.descriptor, self.read, self._on_hang_up)
 
-    def start_if_held_up(self, poller: Hearing) -> None:
+    def start_if_held_up(self, poller: InlineReader) -> None:
         """Let the watchdog read if the loop is blocked, without reading on the loop yet."""
         self._output.on_room = self._resume
         if not stat.S_ISREG(os.fstat(self.descriptor).st_mode):

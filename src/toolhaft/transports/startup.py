@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from ..process.loop_guard import shelter
+from ..process.loop_guard import hide_task
 from ..protocol.ports import LifespanState
 
 # Seconds for which the first read waits for the lifespan.
@@ -29,7 +29,7 @@ class LifespanEntry:
         self._task: asyncio.Task[None] | None = None
         if lifespan is not None and not lifespan.entered:
             self._task = asyncio.get_running_loop().create_task(self._run(lifespan))
-            shelter(self._task)
+            hide_task(self._task)
 
     async def _run(self, lifespan: LifespanState) -> None:
         try:
@@ -48,7 +48,7 @@ class LifespanEntry:
         if self._task is None:
             return
         ending = asyncio.get_running_loop().create_task(over.wait())
-        shelter(ending)
+        hide_task(ending)
         await asyncio.wait(
             [self._task, ending], timeout=ENTRY_SECONDS, return_when=asyncio.FIRST_COMPLETED
         )

@@ -10,7 +10,7 @@ from typing import Any
 from toolhaft_bridge.display import line
 from toolhaft_bridge.socket_directory import NotAttached, Refused, ask, connect, sockets
 
-from ...process.sockets import Taken, locked, remove_stale
+from ...process.sockets import AddressInUse, locked, remove_stale
 from ..shared.console import as_json, failed, show
 
 # Timeout for one process, in seconds.
@@ -53,7 +53,7 @@ def _removed(path: str) -> dict[str, str]:
     try:
         with locked(path, _PATIENCE):
             remove_stale(path)
-    except Taken:
+    except AddressInUse:
         return {"state": "silent", "problem": "it has come just now; look again"}
     except OSError as error:
         return {"state": "stale", "problem": f"its process has ended; not removed: {error}"}

@@ -25,7 +25,7 @@ def execute(options: argparse.Namespace) -> int:
         if options.directory is not None:
             os.chdir(options.directory)
         if over_http:
-            early_interrupt.remember()
+            early_interrupt.install_handler()
         found = _loaded_for_http(options) if over_http else load_for_stdio(options.target)
         option = "--log-traffic" if options.log_traffic else "TOOLHAFT_LOG"
         log = options.log_traffic or os.environ.get("TOOLHAFT_LOG")

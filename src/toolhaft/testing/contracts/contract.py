@@ -161,7 +161,7 @@ class _Listing:
         self.info = server.info
         self.stateless = server.stateless
         self.limits = server.limits
-        self.lane = server.lane
+        self.thread_pool = server.thread_pool
         self.store = server.store
         self.changes = server.changes
         self.dispatch = server.dispatch

@@ -9,12 +9,12 @@ from typing import Any, Final, NamedTuple
 
 from ...calls.service import Service, connected
 from ...process.inline_loop import Loop
-from ...process.loop_guard import shelter
+from ...process.loop_guard import hide_task
 from ...protocol.framing import Framer
 from ...protocol.limits import Limits
 from ...protocol.ports import Place
 from ..pipes import Input, Output
-from .inline_loop_many import Ear, ManyEars
+from .inline_loop_many import ManyInlineReader, ManyInlineSelector
 from .passed_fds import PassedDescriptors, RecordedOutput
 
 _A_MOMENT: Final = 0.05
@@ -74,8 +74,11 @@ async def converse(
     framer = Framer(limits.message_bytes)
     way = _way(wire, handed, framer, limits, broken=left)
     output = way.output
-    assert isinstance(loop.ears, ManyEars)
-    ear, leash = Ear(loop.ears, over.set), Ear(loop.ears, over.set)
+    assert isinstance(loop.inline_selector, ManyInlineSelector)
+    reader, leash = (
+        ManyInlineReader(loop.inline_selector, over.set),
+        ManyInlineReader(loop.inline_selector, over.set),
+    )
     try:
         async with connected(
             service,
@@ -91,7 +94,7 @@ async def converse(
                 stall_seconds=way.patience,
                 read=way.read,
             )
-            input_.start(ear)
+            input_.start(reader)
             if handed.journal is not None:
                 leash.await_end(wire.fileno(), left)
             if rest:
@@ -99,14 +102,14 @@ async def converse(
                 loop.call_soon(input_.serve)
             await _first(over.wait(), ending.wait())
             # As long as the client is there, its calls may take their time.
-            ear.ignore()
-            ear.await_end(way.writes, gone.set)
+            reader.ignore()
+            reader.await_end(way.writes, gone.set)
             connection.driver.closing.set()
             await _first(gone.wait(), ending.wait(), connection.driver.quiet(None))
             output.end()
         await _deliver(output, limits.shutdown_seconds, lambda: gone.is_set() or ending.is_set())
     finally:
-        ear.ignore()
+        reader.ignore()
         leash.ignore()
         output.close()
         handed.close()
@@ -128,7 +131,7 @@ async def _first(*waits: Coroutine[Any, Any, Any]) -> None:
     """Wait until one of these has come."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     for task in tasks:
-        shelter(task)
+        hide_task(task)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

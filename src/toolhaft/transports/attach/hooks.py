@@ -88,7 +88,7 @@ class Hooks:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
                 loop.call_soon_threadsafe(done.set_result, ended)
 
-        self._service.lane.submit(work)
+        self._service.thread_pool.submit(work)
         if await end_of(done):
             raise asyncio.CancelledError
         return done.result().value()

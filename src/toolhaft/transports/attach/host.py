@@ -20,14 +20,14 @@ from ...calls.service import Service, log_summary
 from ...errors import clipped
 from ...process import private_fds
 from ...process.inline_loop import Loop
-from ...process.loop_guard import run_to_the_end, shelter
-from ...process.safe_logging import tell
-from ...process.sockets import Taken, UnixSocket, locked
+from ...process.loop_guard import hide_task, run_until_done
+from ...process.safe_logging import log_safely
+from ...process.sockets import AddressInUse, UnixSocket, locked
 from ...protocol.ports import Place
 from ..startup import LifespanEntry
 from .attached_client import converse
 from .hooks import Hook, Hooks, Refused
-from .inline_loop_many import ManyEars
+from .inline_loop_many import ManyInlineSelector
 from .passed_fds import PassedDescriptors
 from .preamble import Preamble, check_user, first_line, tell_bridge, understood
 
@@ -51,7 +51,7 @@ def unix_socket(path: str, name: str | None) -> UnixSocket:
     try:
         with locked(path, _PATIENCE):
             return UnixSocket(path)
-    except Taken:
+    except AddressInUse:
         if name is None:
             raise
         raise OSError(
@@ -82,7 +82,7 @@ class Host:
         self._hooks = Hooks(service, place)
         self._since = time.time()
         self._process = os.getpid()
-        self._loop = Loop(ManyEars())
+        self._loop = Loop(ManyInlineSelector())
         self._over = asyncio.Event()
         self._clients: dict[asyncio.Task[None], tuple[socket.socket, PassedDescriptors]] = {}
         # Those of whom only a stop function is left.
@@ -112,7 +112,7 @@ class Host:
             # has a limit by itself; what is added is for a machine that has other things to do.
             self._thread.join(2 * self._service.limits.shutdown_seconds + _SLACK)
             if self._thread.is_alive():
-                tell(log.warning, "detached, but the lifespan has not ended yet")
+                log_safely(log.warning, "detached, but the lifespan has not ended yet")
 
     @property
     def is_over(self) -> bool:
@@ -131,7 +131,7 @@ class Host:
         asyncio.set_event_loop(loop)
         main = loop.create_task(self._serve())
         try:
-            run_to_the_end(loop, main)
+            run_until_done(loop, main)
         except BaseException as error:
             log.error("clients of %s are served no more", self._service.name, exc_info=error)
         finally:
@@ -162,7 +162,7 @@ class Host:
             if self._clients:  # what is to be done after each takes a while, too
                 await asyncio.wait(list(self._clients), timeout=seconds)
             if self._clients:
-                tell(
+                log_safely(
                     log.warning, "detached, but a stop function has not ended within %g s", seconds
                 )
                 await self._cut_short()
@@ -192,7 +192,7 @@ class Host:
         wire.setblocking(False)
         handed = PassedDescriptors()
         task = self._loop.create_task(self._meet(wire, handed))
-        shelter(task)
+        hide_task(task)
         self._clients[task] = wire, handed
         task.add_done_callback(self._forget)
 
@@ -302,7 +302,7 @@ class Host:
             # It was a tool that forked. What it returns there is for nobody.
             private_fds.forked = True
         else:
-            self._service.lane.begin_anew()
+            self._service.thread_pool.reset_after_fork()
 
 
 _hosts: set[Host] = set()

@@ -12,11 +12,11 @@ from functools import partial
 from time import perf_counter
 from typing import Final
 
-from ...calls.call import told
+from ...calls.call import call_label
 from ...calls.driver import Driver
 from ...calls.service import Service, log_summary
 from ...errors import clipped
-from ...process.loop_guard import shelter
+from ...process.loop_guard import hide_task
 from ...protocol.calls import READY
 from ...protocol.http.headers import Head
 from ...protocol.http.rules import refused, too_much
@@ -156,7 +156,7 @@ class App:
         elif scope["type"] == "lifespan":
             task = asyncio.current_task()
             assert task is not None, "a server begins in a task"
-            shelter(task)
+            hide_task(task)
             await self._live(receive, send)
         elif scope["type"] == "websocket":
             await receive()
@@ -292,7 +292,9 @@ class App:
         drivers = [driver for endpoint in self._endpoints for driver in endpoint.drivers]
         calls = [call for driver in drivers for call in list(driver.calls.values())]
         now = perf_counter()
-        return clipped(", ".join(f"{told(call)} for {now - call.began:.1f} s" for call in calls))
+        return clipped(
+            ", ".join(f"{call_label(call)} for {now - call.began:.1f} s" for call in calls)
+        )
 
     def hurry(self) -> None:
         """Let go of everybody who neither sends nor reads."""

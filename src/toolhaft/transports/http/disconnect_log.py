@@ -5,7 +5,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
-from ...process.safe_logging import tell
+from ...process.safe_logging import log_safely
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class CutOffs:
         more, self._untold = self._untold, 0
         name = "a client" if not client else f"the client {client[0]}:{client[1]}"
         others = f"; {more} more since the last message of this kind" if more else ""
-        tell(log.warning, "%s was cut off: %s%s", name, reason, others)
+        log_safely(log.warning, "%s was cut off: %s%s", name, reason, others)
 
 
 cut_offs: Final = CutOffs()

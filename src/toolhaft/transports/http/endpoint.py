@@ -13,12 +13,12 @@ from typing import Any, Final, cast
 
 from msgspec import UNSET, Struct
 
-from ...calls.call import Running
+from ...calls.call import RunningCall
 from ...calls.driver import ENDS, Driver
 from ...calls.service import Service, driver_of
 from ...encoding.envelope import decode, failure
 from ...errors import InternalError, Unauthorized
-from ...process.loop_guard import is_run_here, shelter
+from ...process.loop_guard import hide_task, is_run_here
 from ...process.outcome import ends_task
 from ...protocol.handshake import Session, SessionMode
 from ...protocol.http.head_cache import HeadCache
@@ -116,7 +116,7 @@ class Endpoint:
 
     def _peer(self, session: Session) -> Peer:
         return Peer(
-            self._service.info, session=session, stateless=self._service.stateless, call=Running
+            self._service.info, session=session, stateless=self._service.stateless, call=RunningCall
         )
 
     @property
@@ -175,7 +175,7 @@ class Endpoint:
     ) -> None:
         """The same for a task that is known already."""
         if self._shelters:
-            shelter(task)
+            hide_task(task)
         patience = self._patience
         response = Response(send, patience, task)
         try:

@@ -14,13 +14,13 @@ from typing import Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ...calls.call import Running
-from ...calls.connection import Array, counted
+from ...calls.call import RunningCall
+from ...calls.connection import BatchChannel, count_event
 from ...calls.driver import Driver
-from ...calls.reply_channel import Line
+from ...calls.reply_channel import ReplyChannel
 from ...encoding.envelope import Decoded, Fault, Id, Message, ToolCall, decode
 from ...errors import HeaderMismatch
-from ...process.eager_tasks import Outside, enter_task, leave_task
+from ...process.eager_tasks import OutsideTask, enter_task, leave_task
 from ...protocol import calls as events
 from ...protocol.handshake import OPEN, Session, SessionMode
 from ...protocol.http.headers import SESSION, Head
@@ -80,7 +80,7 @@ class Asked:
 class Begun(Struct, frozen=True, eq=False):
     """A call that is under way, and whose answer somebody has to give."""
 
-    call: Running
+    call: RunningCall
     live: Live | None
     reply: Reply
 
@@ -193,7 +193,7 @@ class Posting:
         else:
             peer = self._anybody
         call = peer.take(decoded, principal, head)
-        if type(call) is not Running:
+        if type(call) is not RunningCall:
             return self._refusal(call, head) if isinstance(call, events.Reply) else None
         if len(self._calls) >= self._most or (
             live is not None and (live.calls or call.method in _SPECIAL)
@@ -212,7 +212,7 @@ class Posting:
             return Whole(200, as_events(reply.rest()), FINISHED)
         return Whole(200, frame)
 
-    def _outcome(self, call: Running, live: Live | None, reply: Reply) -> Whole | Begun:
+    def _outcome(self, call: RunningCall, live: Live | None, reply: Reply) -> Whole | Begun:
         stateless = not call.caller.revision.handshake
         if live is None:
             if reply.over:
@@ -240,7 +240,7 @@ class Posting:
         return not live.session.changed and (self._store_is_quick or not reply.frames)
 
     def _refusal(self, event: events.Reply, head: Head) -> Whole:
-        counted(event, self._driver.counter)
+        count_event(event, self._driver.counter)
         status = status_of(event.error, stateless=head.stateless, by_protocol=True)
         return Whole(status, event.frame)
 
@@ -278,12 +278,12 @@ class Posting:
         elif self._is_stateful:
             raise TurnedAway(no_session_for(head, _id(decoded)))
         event = peer.take(decoded, principal, head)
-        if type(event) is not Running:
+        if type(event) is not RunningCall:
             await self._other(event, body, live, head, response, receive)
             return
         self._check(event, live)
         reply = self._reply()
-        with Outside(self._loop, response.task):
+        with OutsideTask(self._loop, response.task):
             self._start(event, live, head, reply)
         if live is None and opens:
             await self._open(event.id, peer, reply, response)
@@ -347,7 +347,7 @@ class Posting:
             return
         if head.revision is None:
             raise TurnedAway(unknown_version(head))
-        counted(event, self._driver.counter)
+        count_event(event, self._driver.counter)
         if isinstance(event, events.Batch):
             await self._batch(event, live, head, response, receive)
         elif isinstance(event, events.Answer) and head.stateless:
@@ -367,7 +367,7 @@ class Posting:
 
     # Calls
 
-    def _check(self, call: Running, live: Live | None) -> None:
+    def _check(self, call: RunningCall, live: Live | None) -> None:
         """May it begin?
 
         Raises:
@@ -390,12 +390,14 @@ class Posting:
     def _reply(self) -> Reply:
         return Reply(self._loop, self._thread, self._high)
 
-    def _start(self, call: Running, live: Live | None, head: Head, line: Line) -> None:
+    def _start(
+        self, call: RunningCall, live: Live | None, head: Head, channel: ReplyChannel
+    ) -> None:
         if call.headers is None:
             call.headers = head
         # What tells it from all others, of whatever client.
         call.key = next(self._keys) if live is None else (live.id, call.id)
-        self._driver.start(call, line)
+        self._driver.start(call, channel)
 
     async def _open(self, id_: Id, peer: Peer, reply: Reply, response: Response) -> None:
         """The answer to `initialize`, and a session if it is a good one."""
@@ -421,18 +423,18 @@ class Posting:
         response: Response,
         receive: Receive,
     ) -> None:
-        size = sum(isinstance(event, Running) for event in batch.events)
+        size = sum(isinstance(event, RunningCall) for event in batch.events)
         if len(self._calls) + size > self._most or (
             live is not None and live.calls + size > self._limits.calls
         ):
             for event in batch.events:
-                if isinstance(event, Running):
+                if isinstance(event, RunningCall):
                     self._driver.counter.refused(event.method, event)
                 elif isinstance(event, events.Reply):
-                    counted(event, self._driver.counter)
+                    count_event(event, self._driver.counter)
             raise TurnedAway(too_busy(UNSET))
         reply = self._reply()
-        array = Array(len(batch.events), reply)
+        array = BatchChannel(len(batch.events), reply)
         asked = Asked(self._driver, [], stateless=False)
         if live is None:
             await self._begin_all(batch, live, head, array, asked, response)
@@ -451,7 +453,7 @@ class Posting:
         batch: events.Batch,
         live: Live | None,
         head: Head,
-        array: Array,
+        array: BatchChannel,
         asked: Asked,
         response: Response,
     ) -> None:
@@ -462,9 +464,9 @@ class Posting:
             if self._loop.time() > until:
                 await asyncio.sleep(0)
                 until = self._loop.time() + _TURN
-            counted(event, self._driver.counter)
-            if isinstance(event, Running):
-                with Outside(self._loop, response.task):
+            count_event(event, self._driver.counter)
+            if isinstance(event, RunningCall):
+                with OutsideTask(self._loop, response.task):
                     self._start(event, live, head, array)
                 asked.keys.append(event.key)
             elif isinstance(event, events.Reply):

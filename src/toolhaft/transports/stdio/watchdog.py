@@ -12,9 +12,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from ...calls.call import told
+from ...calls.call import call_label
 from ...calls.connection import Connection
-from ...calls.loop_monitor import Blame
+from ...calls.loop_monitor import BlockedLoopLog
 from ...errors import clipped
 from ...process.stderr_log import drain
 from ..pipes import Input, Output
@@ -55,7 +55,7 @@ class Watchdog:
         self._taken = 0
         self._owed = 0
         self._disarmed = threading.Event()
-        self._blame = Blame()
+        self._blame = BlockedLoopLog()
 
     def start(self) -> None:
         """Start the thread."""
@@ -115,7 +115,7 @@ class Watchdog:
         named = [culprit] if culprit is not None else []
         named += [call for call in calls if call is not culprit]
         if named:
-            unfinished = clipped(", ".join(map(told, named)))
+            unfinished = clipped(", ".join(map(call_label, named)))
             drain.put(f"toolhaft: WARNING: the service ends; cut off: {unfinished}\n")
             drain.flush()
 
@@ -125,7 +125,7 @@ class Watchdog:
         self._loop.call_soon_threadsafe(back.set)
         if back.wait(_POLL):
             return
-        self._blame.lay_on(self._connection.driver.culprit)
+        self._blame.report(self._connection.driver.culprit)
         poll = select.poll()
         poll.register(self._input.descriptor, select.POLLIN)
         self._input.serve()

@@ -44,7 +44,7 @@ class Ending:
             return
         numbers = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.on_signal) for number in numbers}
-        if early_interrupt.has_come():
+        if early_interrupt.take_interrupt():
             self._loop.call_soon(self.on_signal, signal.SIGINT, None)
         try:
             yield

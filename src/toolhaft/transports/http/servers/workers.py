@@ -67,7 +67,7 @@ class Workers:
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             os.close(self._lifeline[1])
-            drain.begin_anew()
+            drain.reset_after_fork()
             threading.Thread(target=self._follow, daemon=True).start()
             self._work(first)
             status = 0

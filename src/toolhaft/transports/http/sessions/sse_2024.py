@@ -15,7 +15,7 @@ from ....calls.connection import Connection
 from ....calls.driver import Driver
 from ....calls.service import Service, connected
 from ....errors import McpError
-from ....process.eager_tasks import Outside
+from ....process.eager_tasks import OutsideTask
 from ....protocol.http.headers import Head
 from ....protocol.http.rules import Refused, refused, takes, unreadable
 from ....protocol.http.sse import KEEP_ALIVE, endpoint, event
@@ -133,7 +133,7 @@ class Pair:
             raise TurnedAway(_no_stream())
         if self.calls >= self._limits.all_calls:
             raise TurnedAway(too_busy(UNSET))
-        with Outside(self._loop, response.task):
+        with OutsideTask(self._loop, response.task):
             client.connection.receive(body, principal)
         await response.empty(202)
 
