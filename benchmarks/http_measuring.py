@@ -161,7 +161,7 @@ def serving(contender: Contender, stage: HttpStage) -> Iterator[Serving]:
         CannotMeasure: It does not start, or something failed while it was up; with its last words.
     """
     port = free_port()
-    command = [contender.python, str(contender.script), str(port), stage.answer, stage.place]
+    command = contender.command(str(port), stage.answer, stage.place)
     with tempfile.TemporaryFile("w+", errors="replace") as complaints:
         process = subprocess.Popen(
             command,

@@ -70,6 +70,8 @@ static struct {
     double started;
     double start_seconds;
     double ready_seconds;
+    double start_cpu;
+    double ready_cpu;
     long rss_when_ready;
 } server = {.pid = -1, .input = -1, .output = -1};
 
@@ -105,6 +107,8 @@ static void print_outcome(const char *failure) {
                server.ready_seconds);
     else
         printf("{\"start_seconds\":null,\"ready_seconds\":null");
+    printf(",\"start_cpu_seconds\":%.6f,\"ready_cpu_seconds\":%.6f", server.start_cpu,
+           server.ready_cpu);
     printf(",\"rss_when_ready_kib\":%ld,\"rss_peak_kib\":%ld,\"phases\":{",
            server.rss_when_ready, status_of_server("VmHWM"));
     const char *comma = "";
@@ -385,10 +389,12 @@ static void greet(void) {
         return;
     call_repeatedly(&plan.hello, 1, 0);
     server.start_seconds = now() - server.started;
+    server.start_cpu = cpu_of_server();
     append(&outgoing, plan.notification.data, plan.notification.size);
     /* A server may go on loading behind its first answer: that is part of what it needs. */
     call_repeatedly(&plan.first, 1, 0);
     server.ready_seconds = now() - server.started;
+    server.ready_cpu = cpu_of_server();
     server.rss_when_ready = status_of_server("VmRSS");
 }
 

@@ -15,7 +15,19 @@ from pathlib import Path
 
 import msgspec
 from homes import python_of
-from workloads import IMPORT, MEMORY, PARTS, READY, START, Stage, Workload, phase_name, plan
+from workloads import (
+    IMPORT,
+    MEMORY,
+    PARTS,
+    READY,
+    READY_CPU,
+    START,
+    START_CPU,
+    Stage,
+    Workload,
+    phase_name,
+    plan,
+)
 
 HERE = Path(__file__).resolve().parent
 LOAD_HEADER = HERE / "load.h"
@@ -62,10 +74,14 @@ class Contender:
         except PackageNotFoundError as missing:
             raise CannotMeasure(f"{self.install} is not installed: {missing}") from None
 
+    def command(self, *arguments: str) -> list[str]:
+        """What starts its server."""
+        return [self.python, str(self.script), *arguments]
+
     @contextmanager
     def ready(self, environment: dict[str, str]) -> Iterator[tuple[list[str], dict[str, str]]]:
         """The command that load.c starts, and its environment."""
-        yield [self.python, str(self.script)], environment
+        yield self.command(), environment
 
 
 class Bridged(Contender):
@@ -128,6 +144,8 @@ class Outcome(msgspec.Struct):
 
     start_seconds: float | None
     ready_seconds: float | None
+    start_cpu_seconds: float
+    ready_cpu_seconds: float
     rss_when_ready_kib: int
     rss_peak_kib: int
     phases: dict[str, Phase]
@@ -203,6 +221,8 @@ def samples_of(
     if outcome.start_seconds is not None and outcome.ready_seconds is not None:
         samples[START] = [Sample(outcome.start_seconds * 1e3)]
         samples[READY] = [Sample(outcome.ready_seconds * 1e3)]
+        samples[START_CPU] = [Sample(outcome.start_cpu_seconds * 1e3)]
+        samples[READY_CPU] = [Sample(outcome.ready_cpu_seconds * 1e3)]
         samples[MEMORY] = [Sample(outcome.rss_when_ready_kib * 1024 / 1e6)]
     for calls in stage.calls:
         names = (phase_name(calls, part) for part in range(PARTS))

@@ -10,6 +10,7 @@ import argparse
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -34,7 +35,17 @@ from measuring import (
     why_unavailable,
 )
 from results import HTTP, STDIO, Part, Results
-from workloads import GROUPS, IMPORT, Stage, Workload, matching
+from without import (
+    HttpSwitched,
+    Switched,
+    UnknownSwitch,
+    as_table,
+    check_names,
+    pair,
+    rows_of,
+    set_deferred,
+)
+from workloads import GROUPS, IMPORT, READY_CPU, START_CPU, Stage, Workload, matching
 
 RESULTS_FILE = Path(__file__).resolve().parent / "RESULTS.md"
 ROOT = RESULTS_FILE.parents[1]
@@ -56,6 +67,7 @@ class Effort:
 FULL = Effort(rounds=5, seconds=0.45, allowance=20, everything=True)
 QUICK = Effort(rounds=2, seconds=0.2, allowance=6, everything=False)
 FULL_HTTP = Effort(rounds=4, seconds=0.48, allowance=40, everything=True)
+WITHOUT = Effort(rounds=8, seconds=0.45, allowance=60, everything=True)
 QUICK_HTTP = Effort(rounds=2, seconds=0.24, allowance=15, everything=False)
 
 
@@ -177,6 +189,9 @@ class Choice:
     contenders: tuple[Contender, ...]
     full: Effort
     quick: Effort
+    # toolhaft without one of its optimisations
+    switched: type[Switched]
+    also: tuple[Workload, ...] = ()
 
     @property
     def part(self) -> Part:
@@ -184,8 +199,8 @@ class Choice:
 
 
 CHOICES = {
-    "stdio": Choice(StdioRun, CONTENDERS, FULL, QUICK),
-    "http": Choice(HttpRun, HTTP_CONTENDERS, FULL_HTTP, QUICK_HTTP),
+    "stdio": Choice(StdioRun, CONTENDERS, FULL, QUICK, Switched, (START_CPU, READY_CPU)),
+    "http": Choice(HttpRun, HTTP_CONTENDERS, FULL_HTTP, QUICK_HTTP, HttpSwitched),
 }
 
 
@@ -221,9 +236,21 @@ def arguments() -> argparse.Namespace:
         action="store_true",
         help=f"also record the run, in {RESULTS_FILE.name}, and in the texts that tell of it",
     )
+    parser.add_argument(
+        "--without",
+        metavar="NAMES",
+        help="compare toolhaft with itself without each of these optimisations, separated by "
+        "commas, by CPU time; an unknown name shows the list",
+    )
     given = parser.parse_args()
-    if given.write and (given.stdio or given.http or given.only):
+    if given.write and (given.stdio or given.http or given.only or given.without):
         parser.error("only a whole run can be recorded: leave out --stdio, --http and --only")
+    if given.without is not None:
+        given.without = given.without.split(",")
+        try:
+            check_names(given.without)
+        except UnknownSwitch as why:
+            parser.error(str(why))
     given.contenders = given.contenders.split(",")
     for name in given.contenders:
         if name not in names:
@@ -241,7 +268,11 @@ def described(part: Part) -> str:
 def wanted_of(given: argparse.Namespace) -> dict[str, tuple[Workload, ...]]:
     """The workloads that are asked for, by part; without those parts of which there are none."""
     chosen = [name for name in CHOICES if getattr(given, name)] or list(CHOICES)
-    found = {name: matching(given.only or ["*"], CHOICES[name].part.workloads) for name in chosen}
+    patterns = given.only or ["*"]
+    found = {}
+    for name in chosen:
+        also = CHOICES[name].also if given.without else ()
+        found[name] = matching(patterns, (*CHOICES[name].part.workloads, *also))
     return {name: workloads for name, workloads in found.items() if workloads}
 
 
@@ -280,8 +311,34 @@ def record(parts: list[Results], efforts: list[Effort]) -> None:
     subprocess.run([sys.executable, "-m", "tests.proof", "--write"], cwd=ROOT, check=True)
 
 
+def compare(given: argparse.Namespace) -> int:
+    """toolhaft beside itself, without one optimisation after the other."""
+    set_deferred()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in given.without:
+            parts: list[Results] = []
+            for kind, wanted in given.wanted.items():
+                choice = CHOICES[kind]
+                two = pair(choice.switched, name, Path(folder))
+                if rows := rows_of(name, wanted):
+                    effort = choice.quick if given.quick else WITHOUT
+                    parts.append(choice.run([*two], rows, effort=effort).measure())
+                    why = [*parts[-1].failures.values(), two[1].failure]
+                    if told := "; ".join(filter(None, why)):
+                        raise CannotMeasure(f"without {name}: {told}")
+            print(as_table(name, parts), end="\n\n", flush=True)
+    print(report.machine())
+    return 0
+
+
 def main() -> int:
     given = arguments()
+    if given.without:
+        try:
+            return compare(given)
+        except CannotMeasure as why:
+            print(why, file=sys.stderr)
+            return 1
     started = time.monotonic()
     parts: list[Results] = []
     efforts: list[Effort] = []
