@@ -34,4 +34,4 @@ class ReaderLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ears = Readers(self)
+        self.inline_selector = Readers(self)

@@ -12,9 +12,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import CodeType
 from typing import Any
 
 Report = Callable[[], None]
@@ -83,37 +80,37 @@ def _start_calls_by_the_standard_library(report: Report) -> None:
 
 
 def _start_calls_by(starter: Any, report: Report) -> None:
-    forbid(import_module("toolhaft.process.eager_tasks").Pump, "start")
-    replace(import_module("toolhaft.calls.driver"), "Pump", starter)
+    forbid(import_module("toolhaft.process.eager_tasks").EagerTasks, "start")
+    replace(import_module("toolhaft.calls.driver"), "EagerTasks", starter)
     replace_function(starter, "start", starter.start, report=report)
 
 
 def _read_by_add_reader(report: Report) -> None:
     from reader_loop import ReaderLoop, Readers  # noqa: PLC0415 - loads asyncio
 
-    forbid(import_module("toolhaft.process.inline_loop").Ears, "select")
+    forbid(import_module("toolhaft.process.inline_loop").InlineSelector, "select")
     replace(import_module("toolhaft.serve.over_stdio"), "Loop", ReaderLoop)
     replace_function(Readers, "listen", Readers.listen, report=report)
 
 
 def _answer_through_asgi(report: Report) -> None:
     protocol = import_module("toolhaft.transports.http.servers.uvicorn_protocol").Protocol
-    forbid(protocol, "_answer")
-    forbid(protocol, "_again")
-    replace_function(protocol, "_is_expected", lambda self: False, report=report)
+    forbid(protocol, "_deliver")
+    forbid(protocol, "_answer_matched")
+    replace_function(protocol, "_may_answer_inline", lambda self: False, report=report)
 
 
 def _parse_each_head(report: Report) -> None:
     module = import_module("toolhaft.transports.http.servers.uvicorn_protocol")
-    forbid(module, "known")
-    forbid(module.Protocol, "_again")
-    replace_function(module.Protocol, "_remember", lambda self, data: None, report=report)
+    forbid(module, "head_matcher")
+    forbid(module.Protocol, "_answer_matched")
+    replace_function(module.Protocol, "_remember_head", lambda self, data: None, report=report)
 
 
 def _load_before_the_handshake(report: Report) -> None:
     forbid(import_module("toolhaft.transports.stdio.early_handshake"), "_answer")
     module = import_module("toolhaft.serve.early_start")
-    replace_function(module, "greet", lambda *args, **kwargs: b"", report=report)
+    replace_function(module, "answer_handshake", lambda *args, **kwargs: b"", report=report)
 
 
 def _import_all(report: Report) -> None:
@@ -125,32 +122,6 @@ def _import_all(report: Report) -> None:
         except ImportError:  # an extra that is not installed
             continue
     if len(sys.modules) > before:
-        report()
-
-
-class _Collected(SourceFileLoader):
-    """Loads a module of the library with `gc=True` for `gc=False`."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        path = self.get_filename(fullname)
-        source = self.get_data(path).replace(b"gc=False", b"gc=True")
-        return self.source_to_code(source, path)
-
-
-class _CollectedFinder(MetaPathFinder):
-    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        if name.split(".")[0] != "toolhaft":
-            return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.origin is not None:
-            spec.loader = _Collected(name, spec.origin)
-        return spec
-
-
-def _collect_all_structs(report: Report) -> None:
-    sys.meta_path.insert(0, _CollectedFinder())
-    struct = import_module("toolhaft.encoding.envelope").ToolCall
-    if struct.__struct_config__.gc:
         report()
 
 
@@ -187,10 +158,5 @@ SWITCHES = {
     ),
     "deferred-imports": Switch(
         "every module imported at the start", ("start-cpu", "ready-cpu"), _import_all
-    ),
-    "gc-false": Switch(
-        "every struct known to the garbage collector",
-        (*_STDIO, "structs", "http-json-2026-32"),
-        _collect_all_structs,
     ),
 }

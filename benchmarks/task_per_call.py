@@ -14,15 +14,15 @@ class TaskPerCall:
         self,
         loop: asyncio.AbstractEventLoop,
         *,
-        ended: Callable[[Any, Any], None],
-        failed: Callable[[Any, BaseException], None],
-        waits: Callable[[Any, asyncio.Task[None]], None],
-        begins: Callable[[Any], None] | None = None,
+        on_result: Callable[[Any, Any], None],
+        on_error: Callable[[Any, BaseException], None],
+        on_wait: Callable[[Any, asyncio.Task[None]], None],
+        on_start: Callable[[Any], None] | None = None,
     ) -> None:
         self._loop = loop
-        self._ended = ended
-        self._failed = failed
-        self._waits = waits
+        self._on_result = on_result
+        self._on_error = on_error
+        self._on_wait = on_wait
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, key: Any, coroutine: Coroutine[Any, Any, Any]) -> None:
@@ -32,15 +32,15 @@ class TaskPerCall:
     def _keep(self, key: Any, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        self._waits(key, task)
+        self._on_wait(key, task)
 
     async def _run(self, key: Any, coroutine: Coroutine[Any, Any, Any]) -> None:
         try:
             result = await coroutine
         except BaseException as error:
-            self._failed(key, error)
+            self._on_error(key, error)
         else:
-            self._ended(key, result)
+            self._on_result(key, result)
 
     async def close(self, seconds: float, spared: Any = None) -> None:
         """Cancel what runs, and wait for it."""

@@ -15,7 +15,7 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PATIENCE = 20
-OVER_STDIO = ["eager-start", "inline-reading", "early-handshake", "deferred-imports", "gc-false"]
+OVER_STDIO = ["eager-start", "inline-reading", "early-handshake", "deferred-imports"]
 OVER_HTTP = ["short-http-path", "head-cache"]
 CALL = {
     "jsonrpc": "2.0",

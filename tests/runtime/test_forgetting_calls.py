@@ -1,7 +1,6 @@
-"""What is over is forgotten: a struct that the garbage collector does not see must be in no circle.
+"""What is over is forgotten at once: `Call` and its like are in no reference cycle.
 
-`Call` and its like are made for each message, and the collector is spared them (`gc=False`). So
-whatever refers to one of them, and is referred to by it, would stay for ever.
+They are made for each message. In a cycle they would stay until the garbage collector comes.
 """
 
 import asyncio

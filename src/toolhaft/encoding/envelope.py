@@ -28,7 +28,7 @@ Outgoing: TypeAlias = bytes | tuple[bytes, ...]
 LONG = 4096
 
 
-class Message(Struct, gc=False):
+class Message(Struct):
     """A request (method and id), a notification (method) or a response (id)."""
 
     jsonrpc: Literal["2.0"]
@@ -39,7 +39,7 @@ class Message(Struct, gc=False):
     error: RawField = UNSET
 
 
-class Fault(Struct, gc=False):
+class Fault(Struct):
     """A frame that is not a message: the error to answer with, and the id if it could be read.
 
     `error` is None if the frame must not be answered, such as a response without a usable id.
@@ -49,7 +49,7 @@ class Fault(Struct, gc=False):
     id: Id | UnsetType = UNSET
 
 
-class ToolCall(Struct, gc=False):
+class ToolCall(Struct):
     """A `tools/call` request with decoded parameters."""
 
     jsonrpc: Literal["2.0"]

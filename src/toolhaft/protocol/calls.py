@@ -24,7 +24,7 @@ __all__ = ["Exchange", "Middleware", "Next", "Result"]
 Result: TypeAlias = Wire | bytes
 
 
-class Caller(Struct, eq=False, gc=False):
+class Caller(Struct, eq=False):
     """The client behind a call, as its era identified it."""
 
     revision: Revision
@@ -84,7 +84,7 @@ class Subject(Struct, eq=False):
     tally: Any = None
 
 
-class Call(Struct, eq=False, gc=False):
+class Call(Struct, eq=False):
     """A valid request, which has to be answered once."""
 
     id: Id
@@ -116,19 +116,19 @@ class Call(Struct, eq=False, gc=False):
         return meta_of(self.params.meta)
 
 
-class Notice(Struct, gc=False):
+class Notice(Struct):
     """A notification of the client, other than a cancellation."""
 
     method: str
 
 
-class Cancel(Struct, gc=False):
+class Cancel(Struct):
     """The client no longer wants the answer to this request."""
 
     id: Id
 
 
-class Answer(Struct, gc=False):
+class Answer(Struct):
     """The client's response to a request of the server."""
 
     id: Id
@@ -140,8 +140,6 @@ class Reply(Struct):
     """A frame to send as it is: the peer refused the message."""
 
     frame: bytes
-    # A raised error refers to stack frames, whose variables may refer to this struct: a reference
-    # cycle, so no `gc=False` here.
     error: McpError
     # The method as the client spelled it; empty if it could not be read.
     method: str = ""
@@ -157,7 +155,7 @@ Single: TypeAlias = Call | Notice | Cancel | Answer | Reply
 Event: TypeAlias = Single | Batch
 
 
-class Blocking(Struct, gc=False):
+class Blocking(Struct):
     """A plain function to run on a worker thread, since it may block the event loop.
 
     `inline`: the author declares that it only computes, so it may run on the loop. `always`: it is

@@ -64,7 +64,7 @@ def negotiated(requested: str) -> Revision:
     return revision if revision is not None and revision.handshake else NEWEST_HANDSHAKE
 
 
-class Remembered(Struct, gc=False):
+class Remembered(Struct):
     """A session as stored, for another process to go on with."""
 
     revision: str

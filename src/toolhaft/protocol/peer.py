@@ -351,7 +351,7 @@ def _refused(why: str) -> Reply:
     return Reply(failure(UNSET, error), error)
 
 
-class _Identified(Struct, gc=False):
+class _Identified(Struct):
     """As much of a request as it takes to refuse it."""
 
     id: Id

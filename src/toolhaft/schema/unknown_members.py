@@ -91,7 +91,7 @@ def refusing_unknown(
     if not closed:
         return decode
     # All other arguments are unknown to it, and skipped.
-    find = _decoder(msgspec.defstruct("Arguments", closed, gc=False), strict).decode
+    find = _decoder(msgspec.defstruct("Arguments", closed), strict).decode
     least = _sum_of([(attrgetter(name), twin.least) for name, twin, required in found if required])
     return _closed(decode, find, least)
 
@@ -264,7 +264,6 @@ def _twin_of(kind: Any, name: str, fields: Sequence[Field], inside: Sequence[_Tw
             rename=names,
             array_like=is_array(kind),
             forbid_unknown_fields=True,
-            gc=False,
             **tags,
         )
     except ValueError:  # a name with a quote in it or the like; what is inside stays unchecked

@@ -16,10 +16,8 @@ _LARGEST_LOG: Final = 1024 * 1024
 _SPARE: Final = 1000
 
 
-class _Entry(Struct, gc=False):
-    """A value or a log, and its expiry time. Not tracked by the garbage collector: there may be
-    many, and they refer to bytes only.
-    """
+class _Entry(Struct):
+    """A value or a log, and its expiry time."""
 
     end: float
     size: int

@@ -45,7 +45,7 @@ class Implementation(Identity):
     icons: list[Icon] | UnsetType = UNSET
 
 
-class RequestMeta(Struct, gc=False):
+class RequestMeta(Struct):
     """The keys of a request's `_meta` that the core reads; it ignores all other keys."""
 
     # Null means the same as absent.

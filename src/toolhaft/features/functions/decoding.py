@@ -42,9 +42,7 @@ def _struct(parameters: Sequence[Parameter], codecs: Mapping[str, Codec]) -> typ
             if parameter.required
             else (parameter.name, native, _default(parameter))
         )
-    return msgspec.defstruct(
-        "Arguments", fields, kw_only=True, forbid_unknown_fields=True, gc=False
-    )
+    return msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
 
 
 def _default(parameter: Parameter) -> Any:

@@ -27,7 +27,7 @@ class ClientIsGone(Exception):
     author's code raises is an error of that code."""
 
 
-class Whole(Struct, frozen=True, gc=False):
+class Whole(Struct, frozen=True):
     """A response that can be written in one go."""
 
     status: int
