@@ -6,7 +6,7 @@ import subprocess
 import threading
 from typing import Any, NamedTuple
 
-from tests.runtime.process import HANDSHAKE, line, request
+from tests.processes.process import HANDSHAKE, line, request
 from tests.warm import THEIRS, warm
 
 TOOLS = """

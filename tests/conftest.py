@@ -3,26 +3,29 @@
 import signal
 
 import pytest
+from tests.processes.fixtures import serve, served
+
+__all__ = ["serve", "served"]
 
 # The files that take longest. Whoever is given one of them last keeps the others waiting.
 LONGEST = [
     # Looks at every living object several times, so it wants a young process.
-    "tests/runtime/test_forgetting_calls.py",
-    "tests/runtime/test_stdio_process.py",
+    "tests/calls/test_driver.py",
+    "tests/transports/stdio/test_process.py",
     "tests/clients/test_inspector.py",
-    "tests/attach/test_attach_bridge.py",
-    "tests/cli/test_check.py",
+    "tests/toolhaft_bridge/test_bridge.py",
+    "tests/cli/commands/test_check.py",
     "tests/robustness/test_pauses.py",
-    "tests/runtime/test_lane_states.py",
+    "tests/process/test_thread_pool_states.py",
     "tests/conformance/test_conformance.py",
     "tests/robustness/test_signals.py",
     "tests/robustness/test_wild_tools.py",
     "tests/cli/test_command_line.py",
-    "tests/testing/test_plugin.py",
+    "tests/test_pytest_toolhaft.py",
     "tests/test_comparison.py",
-    "tests/http_process/test_real_clients.py",
-    "tests/http_process/test_http_ending.py",
-    "tests/runtime/test_hostile_clients.py",
+    "tests/transports/http/servers/test_real_clients.py",
+    "tests/transports/http/servers/test_shutdown.py",
+    "tests/transports/stdio/test_hostile_clients.py",
     "tests/robustness/test_hostile_at_doors.py",
 ]
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import pytest
 from tests.asking import NEW, OLD, outcome
-from tests.http.asgi import Client, SessionClient, StatelessClient, lifespan, request
+from tests.transports.http.asgi import Client, SessionClient, StatelessClient, lifespan, request
 from tests.warm import OURS, warm
 
 from toolhaft import Declined, Depends, Limits, Listener, Server, testing

@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.http.asgi import Client as Visitor
-from tests.http.asgi import SessionClient, StatelessClient, initialize, request
+from tests.transports.http.asgi import Client as Visitor
+from tests.transports.http.asgi import SessionClient, StatelessClient, initialize, request
 
 from toolhaft.testing import Client, SyncClient, assert_error
 
@@ -44,9 +44,9 @@ def test_there_is_no_example_that_is_not_tested() -> None:
         "crypto.py",
         "demo.py",
         "everything.py",  # in tests/conformance
-        "factorial.py",  # these three in tests/providing
+        "factorial.py",  # these three in tests/server
         "files.py",
-        "living_notebook.py",  # in tests/attach
+        "living_notebook.py",  # in tests/transports/attach
         "notes.py",
         "try_demo.py",
         "weather.py",

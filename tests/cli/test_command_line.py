@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import toolhaft, write_server
+from tests.cli.running import toolhaft, write_server
 
 from toolhaft import __version__
 

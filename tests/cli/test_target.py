@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import toolhaft
+from tests.cli.running import toolhaft
 
 
 def write(path: Path, *names: str) -> None:

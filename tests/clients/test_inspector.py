@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests import nodejs
 from tests.clients.inspector import TOOL_FAILED, Inspected, inspect
-from tests.http_process.web import HERE, Site
+from tests.transports.http.servers.web import HERE, Site
 
 SERVE = [sys.executable, "-m", "toolhaft", "run", "examples/demo.py"]
 

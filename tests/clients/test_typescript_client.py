@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests import nodejs
-from tests.http_process.web import HERE, Site
+from tests.transports.http.servers.web import HERE, Site
 
 PACKAGE, VERSION = "@modelcontextprotocol/client", "2.4.0"
 DRIVER = Path(__file__).with_name("typescript.mjs")

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import pytest
 from tests.asking import OLD, told
-from tests.providing.clients import CLIENTS, Connect
+from tests.server.clients import CLIENTS, Connect
 
 from toolhaft import Context, Depends, Server
 from toolhaft.protocol.calls import Exchange, Next, Result

@@ -19,7 +19,7 @@ SETS = {
     "robustness-cases": "tests/robustness",
     "conformance-cases": "tests/conformance",
     "transcript-cases": "tests/transcripts",
-    "client-cases": "tests/clients tests/http_process/test_real_clients.py",
+    "client-cases": "tests/clients tests/transports/http/servers/test_real_clients.py",
 }
 
 

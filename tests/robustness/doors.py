@@ -17,11 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from tests.attach.living import SERVE
-from tests.http_process import web
-from tests.http_process.web import Site, by_command, eventually
-from tests.runtime import process
-from tests.runtime.process import (
+from tests.attaching.living import SERVE
+from tests.processes import process
+from tests.processes.process import (
     PATIENCE,
     Collected,
     Process,
@@ -29,6 +27,8 @@ from tests.runtime.process import (
     request,
     write_server,
 )
+from tests.transports.http.servers import web
+from tests.transports.http.servers.web import Site, by_command, eventually
 
 MIB = 1024 * 1024
 _CONNECTIONS = 8

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.http.asgi import ENVELOPE, Answer, Client, SessionClient, encoded, mirrored
+from tests.transports.http.asgi import ENVELOPE, Answer, Client, SessionClient, encoded, mirrored
 
 from toolhaft import Server
 

@@ -1,7 +1,8 @@
 """Clients that send too much, too slowly, or half, and that leave: others are served as ever.
 
 Each case ends with a normal call, and where much was sent, with the memory that it took given back.
-How much is held at most is in `tests/runtime/test_stdio_process.py` and `tests/http_process`.
+How much is held at most is in `tests/transports/stdio/test_process.py` and
+`tests/transports/http/servers`.
 """
 
 import itertools
@@ -13,9 +14,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.http_process.web import calls, head, listens, posted, posting
+from tests.processes.process import request
 from tests.robustness.doors import MIB, Door, Http, HttpSession, Stdio, settle
-from tests.runtime.process import request
+from tests.transports.http.servers.web import calls, head, listens, posted, posting
 
 # What an allocator may keep for itself after it had much more.
 KEPT = 24 * MIB

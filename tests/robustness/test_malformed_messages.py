@@ -1,7 +1,7 @@
 """Messages that are none: each is answered with an error, runs nothing, and harms nobody.
 
 What each error says is in `tests/transcripts/bad-*`; bytes without number are in `tests/fuzz`; how
-HTTP itself can be malformed is in `tests/http_process/test_http_framing.py`.
+HTTP itself can be malformed is in `tests/transports/http/servers/test_http1.py`.
 """
 
 import json

@@ -22,9 +22,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 from pydantic import BaseModel, create_model
-from tests.http.asgi import request
 from tests.robustness.pauses import FULL, MIB, Cost, cost_of_call, pause_for_batch
-from tests.schema.test_collisions import walked
+from tests.schema.cost.test_hash_collisions import walked
+from tests.transports.http.asgi import request
 
 from toolhaft import Server
 from toolhaft.features.functions.signature import BadArguments, Signature

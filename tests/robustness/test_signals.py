@@ -1,7 +1,7 @@
 """Signals at every moment: the process ends as it should, or goes on as if there had been none.
 
 Signals while calls run, the loop is blocked or streams are open are tried in
-`tests/runtime/test_stdio_process.py` and `tests/http_process/test_http_ending.py`.
+`tests/transports/stdio/test_process.py` and `tests/transports/http/servers/test_shutdown.py`.
 """
 
 import signal
@@ -14,10 +14,10 @@ from pathlib import Path
 from subprocess import PIPE
 
 import pytest
-from tests.http_process.web import Site, by_command, write
+from tests.processes.process import Process, command_for, write_server
 from tests.robustness.conftest import Opens
 from tests.robustness.doors import TOOLS, Door, settle
-from tests.runtime.process import Process, command_for, write_server
+from tests.transports.http.servers.web import Site, by_command, write
 
 ENDING = [signal.SIGINT, signal.SIGTERM]
 each_signal = pytest.mark.parametrize("number", ENDING, ids=lambda each: each.name)

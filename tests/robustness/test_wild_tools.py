@@ -1,13 +1,13 @@
 """Tools that do what no tool should do: the call may fail, and the server serves on.
 
 What tools raise, and that they fork or close the standard descriptors, is tried in
-`tests/runtime/test_stdio_process.py` and `tests/http_process/test_http_wild_tools.py`.
+`tests/transports/stdio/test_process.py` and `tests/transports/http/servers/test_wild_tools.py`.
 """
 
 import pytest
-from tests.http_process.web import eventually
 from tests.robustness.conftest import Opens
 from tests.robustness.doors import MIB, Door, settle
+from tests.transports.http.servers.web import eventually
 
 SOURCE = """
 import ctypes, gc, io, locale, logging, random, shutil, tempfile, warnings

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tests.attach.living import BRIDGE, SERVE
+from tests.attaching.living import BRIDGE, SERVE
 from tests.soak.clients import CALLS, GARBAGE, LONGEST, PATIENCE, Lines, pause
 from tests.soak.ledger import Ledger
 

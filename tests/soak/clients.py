@@ -10,9 +10,9 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tests.http_process.web import META, listens, posted, posting
-from tests.runtime.process import HANDSHAKE, line, request
+from tests.processes.process import HANDSHAKE, line, request
 from tests.soak.ledger import Ledger
+from tests.transports.http.servers.web import META, listens, posted, posting
 
 PATIENCE = 60.0
 HERE = "127.0.0.1"
@@ -358,8 +358,8 @@ async def floods_over_http(
 
 _DOOMED = """
 import socket, sys, time
-from tests.http_process.web import META, listens, posting
-from tests.runtime.process import request
+from tests.transports.http.servers.web import META, listens, posting
+from tests.processes.process import request
 call = request(1, "tools/call", {"name": "slow", "arguments": {"seconds": 60}, "_meta": META})
 held = []
 for message in [listens(), call] * 5:

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.testing.test_event_streams import HEAD, Json, answering, event, session
+from tests.client.http.test_streamable import HEAD, Json, answering, event, session
 
 from toolhaft import Context, Server
 from toolhaft.testing import Client, NoAnswer, requests
