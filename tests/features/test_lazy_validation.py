@@ -168,6 +168,7 @@ def test_what_is_no_schema_is_refused_at_registration(option: str, schema: Json)
 
 
 @pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.process
 def test_the_extra_is_loaded_when_a_schema_is_given_by_hand_and_not_before(hidden: bool) -> None:
     program = f"""
 import json, sys

@@ -113,6 +113,7 @@ def test_only_what_contains_itself_is_a_reference(kind: str) -> None:
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
+@pytest.mark.process
 def test_the_seed_of_hashes_does_not_matter(seed: str) -> None:
     code = "import sys; from tests.features.test_snapshots import written; "
     code += "sys.stdout.buffer.write(written().encode())"

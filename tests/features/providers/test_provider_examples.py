@@ -10,6 +10,7 @@ from tests.server.clients import PROCESSES, ROOT, ByFile, following
 from toolhaft import McpError
 from toolhaft.testing import Client, assert_error
 
+pytestmark = pytest.mark.process
 EXAMPLES = ROOT / "examples"
 every_client = pytest.mark.parametrize("connect", PROCESSES.values(), ids=PROCESSES)
 
