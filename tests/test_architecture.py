@@ -62,7 +62,7 @@ LARGEST = {
     "process": 1010,
     "stores": 150,
     "calls": 1680,
-    "transports": 4280,
+    "transports": 4290,
     "client": 1410,
     "face": 3150,
 }
