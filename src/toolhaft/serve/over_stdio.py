@@ -316,7 +316,8 @@ async def _serve_stdio(
             entry.stop()
             watch.set_deadline()
             output.end()
-        # Whoever still reads gets everything that was answered.
+        # A client that still reads gets every answer, also of calls that ended during shutdown.
+        watch.owe_all_output()
         while not output.empty and watch.seconds_left() > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(output.emptied(), _A_MOMENT)

@@ -50,8 +50,8 @@ class Watchdog:
         self._loop = asyncio.get_running_loop()
         self._parent = os.getppid()
         self._deadline: float | None = None
-        # Positions in the output, in bytes: written at the last check, and the end of what was
-        # waiting at shutdown. Later output does not extend the deadline: it might never end.
+        # Positions in the output, in bytes: written at the last check, and the end of what is owed
+        # to the client. Other output does not extend the deadline: it might never end.
         self._taken = 0
         self._owed = 0
         self._disarmed = threading.Event()
@@ -67,6 +67,10 @@ class Watchdog:
             self._taken = self._output.taken
             self._owed = self._taken + self._output.waiting
             self._deadline = time.monotonic() + self._seconds_to_end
+
+    def owe_all_output(self) -> None:
+        """Count all waiting output as owed. For the time after the last call: no more is added."""
+        self._owed = self._output.taken + self._output.waiting
 
     def seconds_left(self) -> float:
         """Return the seconds until the deadline; 0 without one."""
