@@ -211,6 +211,8 @@ class EagerTasks(Generic[K]):
         self.cancel(spared)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
+        for task in self._tasks:  # the driver has logged these calls as abandoned
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
 
     def cancel(self, spared: Spared | None = None) -> None:
         """Cancel all tasks but the spared ones, and start no more coroutines."""
