@@ -4,6 +4,7 @@ import gc
 import os
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -100,6 +101,30 @@ def test_work_that_had_to_queue_is_done_in_order() -> None:
 
     assert done.wait(PATIENCE)
     assert order == list(range(10))
+
+
+def test_work_that_comes_while_a_thread_wakes_up_needs_no_other_to_begin_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lane, together = ThreadPool(8), threading.Barrier(7)
+    lane.submit(lambda: None)
+    while not lane._workers.idle:
+        time.sleep(0.001)
+    held: list[tuple[int, bytes]] = []
+
+    def hold(pipe: int, data: bytes) -> None:
+        held.append((pipe, data))
+
+    monkeypatch.setattr("toolhaft.process.thread_pool.os", SimpleNamespace(write=hold))
+    for _ in range(6):
+        lane.submit(lambda: together.wait(PATIENCE) and None)
+    monkeypatch.undo()
+    threads = lane._workers.threads
+    for pipe, data in held:
+        os.write(pipe, data)
+
+    assert (threads, len(held)) == (1, 1)
+    assert together.wait(PATIENCE) >= 0  # it would break if one did not begin
 
 
 def test_work_may_submit_work() -> None:

@@ -218,6 +218,7 @@ class Pool(RuleBasedStateMachine):
                 return (
                     occupied <= pool.threads <= pool.most == self.most
                     and pool.idle == pool.threads - occupied
+                    and pool.seeking == 0
                     and [job.work for job in pool.queue] == self.queued
                     and (pool.wake_up < 0 or bytes_in(pool._waits_at) == 0)
                 )

@@ -51,6 +51,67 @@ def on_thread(work: Callable[[], Any]) -> "asyncio.Future[None]":
     return done
 
 
+class Loop:
+    """The running loop. It counts how often a thread wakes it up, and does something when it is
+    asked for a future."""
+
+    def __init__(self, before_future: Callable[[], Any] = lambda: None) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._before_future = before_future
+        self.woken = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+    def create_future(self) -> "asyncio.Future[Any]":
+        self._before_future()
+        return self._loop.create_future()
+
+    def call_soon_threadsafe(self, *args: Any) -> Any:
+        self.woken += 1
+        return self._loop.call_soon_threadsafe(*args)
+
+
+def answer_on_thread(reply: Reply) -> None:
+    """Is over when the thread is."""
+    thread = threading.Thread(target=reply.answer, args=(b"{}", None))
+    thread.start()
+    thread.join()
+
+
+# Waking up
+
+
+async def test_an_answer_that_nothing_waits_for_wakes_nothing_up() -> None:
+    loop: Any = Loop()
+    reply = Reply(loop, threading.get_ident(), HIGH)
+
+    answer_on_thread(reply)
+
+    assert loop.woken == 0
+    assert await reply.changed()
+
+
+async def test_an_answer_that_is_waited_for_wakes_the_loop_up() -> None:
+    loop: Any = Loop()
+    reply = Reply(loop, threading.get_ident(), HIGH)
+    waits = asyncio.ensure_future(reply.changed())
+    await asyncio.sleep(0)
+
+    answer_on_thread(reply)
+
+    assert await asyncio.wait_for(waits, 5)
+    assert loop.woken == 1
+
+
+async def test_an_answer_that_comes_when_the_wait_begins_is_not_missed() -> None:
+    loop: Any = Loop(lambda: answer_on_thread(reply))
+    reply = Reply(loop, threading.get_ident(), HIGH)
+
+    assert await asyncio.wait_for(reply.changed(), 5)
+    assert loop.woken == 0
+
+
 # Room
 
 
