@@ -3,21 +3,18 @@
 import tomllib
 from collections.abc import Callable
 from itertools import takewhile
-from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any
 
 import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.cli.installing.desks import at_desk
 from tests.cli.installing.texts import ENTRY, jsonc_texts, stripped, toml_texts, yaml_texts
 
 from toolhaft.cli.installing.clients import CLIENTS, Wanted
 from toolhaft.cli.installing.editors import jsonc, toml_tables, yaml_blocks
 from toolhaft.cli.installing.editors.text_edits import Format, without
-from toolhaft.cli.installing.installer import Desk
-from toolhaft.cli.installing.machine import Machine
 
 Read = Callable[[str], Any]
 OTHER = {"command": "/bin/other", "args": []}
@@ -109,11 +106,6 @@ def test_without_a_receipt_json_still_says_the_same(text: str) -> None:
 CLIENT_OF = {"jsonc": "cursor", "toml": "codex", "yaml": "goose"}
 
 
-def at_desk(home: str) -> Desk:
-    """A new process, which knows only what is in files."""
-    return Desk(Machine("linux", {}, home, home))
-
-
 @settings(thorough, max_examples=40)
 @given(
     st.one_of(
@@ -144,35 +136,3 @@ def test_files_are_given_back_as_they_were(
         assert full != text.encode()
         assert path.read_bytes() == text.encode()
         assert [each.name for each in path.parent.iterdir()] == [path.name]
-
-
-def test_what_two_commands_do_at_once_is_remembered(tmp_path: Path) -> None:
-    wanted = Wanted("notes", "/bin/toolhaft", ["attach", "notes"])
-    clients = [CLIENTS[name] for name in ("cursor", "zed", "codex", "goose")]
-    desks = [at_desk(str(tmp_path)) for _ in clients]
-    for desk, client in zip(desks, clients, strict=True):
-        path = desk.where(client, "user")
-        path.parent.mkdir(parents=True)
-        path.write_text("{ }\n" if client.format == "jsonc" else "")
-    before = {client.id: desks[0].where(client, "user").read_text() for client in clients}
-    steps = [
-        desk.install(client, wanted, scope="user", via="file", force=False)
-        for desk, client in zip(desks, clients, strict=True)
-    ]
-    threads = [
-        Thread(target=desk.do, args=(step,)) for desk, step in zip(desks, steps, strict=True)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    known = at_desk(str(tmp_path)).receipts
-    remembered = {
-        client.id: known.names(step.path) for client, step in zip(clients, steps, strict=True)
-    }
-    for client in clients:
-        desk = at_desk(str(tmp_path))
-        desk.do(desk.uninstall(client, "notes", scope="user", via="file", force=False))
-
-    assert remembered == {key: ["notes"] for key in before}
-    assert {client.id: desk.where(client, "user").read_text() for client in clients} == before

@@ -3,52 +3,21 @@
 import contextlib
 import json
 import shutil
-import signal
 import socket
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from tests.cli.running import toolhaft
+from tests.cli.shared.running_servers import ATTACHED, COUNTER
 from tests.processes.process import Process
 from tests.transports.http.servers.web import HEADER, Site, as_script, by_command, write
 
 Command = Callable[[Path], list[str]]
 
-COUNTER = """
-    from typing import Annotated
-    from msgspec import Meta
-
-    count = 0
-
-    @server.tool
-    def up(by: int = 1) -> int:
-        \"\"\"Count.\"\"\"
-        global count
-        count += by
-        return count
-
-    @server.tool
-    def fail() -> str:
-        raise ToolError("it broke")
-
-    @server.tool
-    def where(region: Annotated[str, Meta(extra_json_schema={"x-mcp-header": "Region"})]) -> str:
-        return region
-
-    @server.resource("notes://all", mime_type="text/plain")
-    def notes() -> str:
-        return "all of it"
-
-    @server.prompt
-    def review(diff: str) -> str:
-        return f"look: {diff}"
-"""
 GUARDED = """
     def guard(headers):
         if headers.get("authorization") != "Bearer good":
@@ -61,15 +30,6 @@ GUARDED = """
 
     server.run(http="127.0.0.1:0", guard=guard)
 """
-ATTACHED = (
-    COUNTER
-    + """
-    server.attach(name="counter")
-    say("attached")
-    while True:
-        time.sleep(1)
-"""
-)
 
 
 @contextlib.contextmanager
@@ -77,33 +37,6 @@ def served(folder: Path, source: str, command: Command = by_command) -> Iterator
     """The URL of a server in a process of its own."""
     with Site(command(write(folder, source)), cwd=folder) as site:
         yield f"http://127.0.0.1:{site.is_served().port}/mcp"
-
-
-@contextlib.contextmanager
-def answering(status: int, body: bytes, **headers: str) -> Iterator[str]:
-    """The URL of something that gives one answer to everybody."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture
@@ -196,39 +129,6 @@ def test_headers_are_sent(tmp_path: Path) -> None:
     assert (good.returncode, good.stdout) == (0, "1\n")
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "headers", "told"),
-    [
-        (200, b"<html>Hello</html>", {}, "answers with no message: b'<html>Hello</html>'; is this"),
-        (404, b"lost", {}, "answers with 404: lost; is the path right? Often it is /mcp\n"),
-        (401, b'{"error": "invalid_token"}', {}, "; give --header 'Authorization: …'\n"),
-        (307, b"", {"location": "/mcp/"}, "answers with 307, and points to /mcp/, which is not f"),
-        (500, b"", {}, "answers with 500\n"),
-        (200, b'{"jsonrpc":"2.0","id":1,"result":[]}', {}, "the server's response has no result"),
-    ],
-    ids=["a page", "nothing there", "OAuth", "moved", "broken", "no object"],
-)
-def test_what_is_no_server_is_told(
-    tmp_path: Path, status: int, body: bytes, headers: dict[str, str], told: str
-) -> None:
-    with answering(status, body, **headers) as url:
-        done = toolhaft("list", url, cwd=tmp_path)
-
-    assert (done.returncode, done.stdout) == (4, "")
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_where_nothing_listens_is_told(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
-        done = toolhaft("list", url, cwd=tmp_path)
-
-    assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == f"toolhaft: nothing listens at {url}\n"
-
-
 def test_who_does_not_answer_in_time_is_left(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
@@ -265,33 +165,6 @@ def test_an_attached_process_is_reached_by_its_name(tmp_path: Path) -> None:
     assert read.stdout == "all of it"
     assert prompted.stdout == "user:\nlook: x\n"
     assert failed.returncode == 5
-
-
-@pytest.mark.usefixtures("attached")
-def test_a_target_that_is_the_name_of_a_process_is_explained(tmp_path: Path) -> None:
-    done = toolhaft("call", "counter", "up", cwd=tmp_path)
-
-    assert done.returncode == 2
-    assert "a process named 'counter' is attached, and --attach counter reaches it" in done.stderr
-
-
-def test_a_process_that_is_not_attached_is_told(tmp_path: Path, attached: Process) -> None:
-    other = toolhaft("list", "--attach", "other", cwd=tmp_path)
-    attached.signal(signal.SIGKILL)
-    attached.ends()
-    ended = toolhaft("list", "--attach", "counter", cwd=tmp_path)
-    header = toolhaft("list", "--attach", "counter", "--header", "a: b", cwd=tmp_path)
-
-    assert (other.returncode, other.stdout) == (2, "")
-    assert other.stderr == (
-        "toolhaft: no process named 'other' is attached; attached now: counter\n"
-    )
-    assert ended.returncode == header.returncode == 2
-    assert ended.stderr == (
-        "toolhaft: the process that was attached as 'counter' has ended; "
-        "no process is attached now\n"
-    )
-    assert header.stderr.startswith("toolhaft: --header is for servers at a URL")
 
 
 def test_a_process_that_ends_in_the_middle_is_told(tmp_path: Path, runtime: Path) -> None:
