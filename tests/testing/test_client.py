@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import UNSET
-from tests.testing.offering import ASKING, ERAS, PIXEL, REVISIONS, Log, make
+from tests.testing.offering import ASKING, ERAS, REVISIONS, Log, make
 
 from toolhaft import Accepted, Cancelled, Declined, McpError, Root, Sampled, Server
 from toolhaft.protocol.revisions import METHODS
@@ -22,7 +22,7 @@ from toolhaft.testing import (
     UnusedAnswers,
     requests,
 )
-from toolhaft.types.content import ImageContent, TextContent
+from toolhaft.types.content import TextContent
 from toolhaft.types.notifications import LogMessage
 
 every_revision = pytest.mark.parametrize("revision", REVISIONS)
@@ -41,16 +41,6 @@ def server(log: Log) -> Server:
 
 
 # Who it talks to
-
-
-@every_revision
-async def test_a_client_knows_its_server(server: Server, revision: str) -> None:
-    async with Client(server, revision) as client:
-        assert client.revision == revision
-        assert client.server_info.name == "offering"
-        assert client.server_info.version == "1.2.3"
-        assert client.instructions == "Ask nicely."
-        assert client.capabilities["tools"] == {"listChanged": True}
 
 
 async def test_without_a_revision_the_newest_is_spoken(server: Server) -> None:
@@ -134,43 +124,6 @@ async def test_a_client_is_used_in_a_block(server: Server) -> None:
 # Tools
 
 
-@pytest.mark.parametrize("revision", REVISIONS[:3])
-async def test_a_call_returns_what_the_tool_returned(server: Server, revision: str) -> None:
-    async with Client(server, revision) as client:
-        assert await client.call("add", a=1, b=2) == 3
-        assert await client.call("add", {"a": 1}, b=2) == 3
-        assert await client.call("point", {"x": 1, "y": 2}) == {"x": 1, "y": 2}
-        assert await client.call("wrapped") == {"result": 7}
-        assert await client.call("words", text='{"result": 7}') == '{"result": 7}'
-        assert await client.call("nothing") is None
-        assert await client.call("picture") == ImageContent(PIXEL, "image/png")
-        assert await client.call("several") == ["one", ImageContent(PIXEL, "image/png")]
-
-
-@pytest.mark.parametrize("revision", REVISIONS[3:])
-async def test_before_structured_content_a_call_returns_text(server: Server, revision: str) -> None:
-    async with Client(server, revision) as client:
-        assert await client.call("add", a=1, b=2) == "3"
-
-
-@every_revision
-async def test_a_tool_that_fails_fails_the_test(server: Server, revision: str) -> None:
-    async with Client(server, revision) as client:
-        with pytest.raises(ToolFailed, match=r"^fails: no luck today$") as failure:
-            await client.call("fails")
-        whole = await client.call_raw("fails")
-
-    assert failure.value.result == whole
-    assert (whole.is_error, whole.text) == (True, "no luck today")
-
-
-async def test_call_raw_gives_all_of_the_answer(server: Server) -> None:
-    async with Client(server) as client:
-        result = await client.call_raw("add", {"a": 1, "b": 2})
-
-    assert (result.content, result.structured, result.is_error) == ([TextContent("3")], 3, False)
-
-
 @every_revision
 async def test_a_refusal_is_an_error_with_its_code(server: Server, revision: str) -> None:
     async with Client(server, revision) as client:
@@ -215,34 +168,6 @@ async def test_a_tool_that_is_not_listed_fails_the_test(server: Server) -> None:
     async with Client(server) as client:
         with pytest.raises(AssertionError, match="no tool 'sub'; there are add, point"):
             await client.tool("sub")
-
-
-# Resources, prompts, completion
-
-
-@every_revision
-async def test_resources_are_read(server: Server, revision: str) -> None:
-    async with Client(server, revision) as client:
-        assert await client.read("notes://all") == "milk"
-        assert await client.read("notes://eggs") == "about eggs"
-        assert await client.read("blob://one") == b"\x00\xff"
-        [contents] = await client.read_raw("notes://all")
-        with pytest.raises(McpError, match="it is gone"):
-            await client.read("notes://gone")
-
-    assert (contents.uri, contents.mime_type) == ("notes://all", "text/plain")
-
-
-@every_revision
-async def test_prompts_are_written_and_completed(server: Server, revision: str) -> None:
-    async with Client(server, revision) as client:
-        answer = await client.prompt("review", code="x = 1")
-        completed = await client.complete("greet", "mood", "h")
-        given = await client.complete("review", "style", "", {"code": "x"})
-
-    assert answer.texts == [("user", "Review x = 1, brief."), ("assistant", "Gladly.")]
-    assert completed.values == ["happy"]
-    assert given.values == ["brief", "long"]
 
 
 # Questions
@@ -347,13 +272,6 @@ async def test_answers_may_change_on_the_way(server: Server, revision: str) -> N
         assert await client.call("order") == "size 2"
 
 
-@every_asking
-async def test_what_the_client_does_not_declare_is_not_asked(server: Server, revision: str) -> None:
-    async with Client(server, revision, capabilities={}) as client:
-        with pytest.raises((McpError, ToolFailed), match="elicitation"):
-            await client.call("order")
-
-
 @every_era
 async def test_a_client_may_refuse(server: Server, revision: str) -> None:
     refusal = McpError("not today", code=-1, data={"until": "noon"})
@@ -425,33 +343,6 @@ async def test_who_hears_may_fail_the_test(server: Server, revision: str) -> Non
     async with Client(server, revision, on_log=hear) as client:
         with pytest.raises(AssertionError, match="should not be said"):
             await client.call("steps")
-
-
-@every_revision
-async def test_changes_are_heard(server: Server, revision: str) -> None:
-    async with Client(server, revision) as client:
-        async with client.listen(tools=True, uris=["notes://all"]) as heard:
-            server.resource_updated("notes://all")
-            assert (await heard.next()).uri == "notes://all"
-            server.remove_tool("add")
-            assert (await heard.next()).method == "notifications/tools/list_changed"
-            assert heard.so_far() == []
-        async with client.subscribe("notes://eggs") as heard:
-            server.resource_updated("notes://all")
-            server.resource_updated("notes://eggs")
-            async for notice in heard:
-                assert notice.uri == "notes://eggs"
-                break
-
-
-@every_era
-async def test_silence_says_what_was_listened_for(server: Server, revision: str) -> None:
-    async with (
-        Client(server, revision) as client,
-        client.listen(prompts=True, uris=["notes://all"]) as heard,
-    ):
-        with pytest.raises(NoAnswer, match=r"heard of prompts, notes://all within 0\.01 seconds"):
-            await heard.next(0.01)
 
 
 async def test_every_notification_is_told_to_who_wants_them(server: Server) -> None:
@@ -550,31 +441,6 @@ async def test_any_request_and_notification_can_be_sent(server: Server, revision
         }
 
 
-@pytest.mark.parametrize("revision", REVISIONS[1:])
-async def test_a_ping_is_answered(server: Server, revision: str) -> None:
-    async with Client(server, revision) as client:
-        await client.ping()
-        assert client.wire.received[-1]["result"] == {}
-
-
-async def test_there_is_no_ping_any_more(server: Server) -> None:
-    async with Client(server, "2026-07-28") as client:
-        with pytest.raises(McpError, match="ping"):
-            await client.ping()
-
-
-async def test_the_wire_shows_what_passed(server: Server) -> None:
-    async with Client(server, "2025-11-25", capabilities={}) as client:
-        await client.ping()
-        shown = str(client.wire).splitlines()
-
-    assert shown[0].startswith('> {"jsonrpc": "2.0", "id": 1, "method": "initialize"')
-    assert shown[-2:] == [
-        '> {"jsonrpc": "2.0", "id": 2, "method": "ping"}',
-        '< {"jsonrpc": "2.0", "id": 2, "result": {}}',
-    ]
-
-
 async def test_requests_are_made_for_every_method() -> None:
     missing = [name for name in METHODS if not hasattr(requests, _function(name))]
 
@@ -625,64 +491,6 @@ async def test_a_server_that_answers_one_message_keeps_no_subscriptions(
 
 
 # For plain functions
-
-
-@every_revision
-def test_a_plain_function_has_the_same_client(server: Server, revision: str) -> None:
-    with SyncClient(server, revision) as client:
-        assert client.revision == revision
-        assert client.server_info.name == "offering"
-        assert client.instructions == "Ask nicely."
-        assert "tools" in client.capabilities
-        assert client.stderr == ""
-        assert client.call("words", text="x") == "x"
-        assert client.call_raw("fails").is_error
-        assert client.tool("add") in client.list_tools()
-        assert client.read("notes://all") == "milk"
-        assert len(client.read_raw("notes://all")) == 1
-        assert len(client.list_resources()) == 2
-        assert len(client.list_templates()) == 1
-        assert len(client.list_prompts()) == 2
-        assert client.prompt("greet", mood="sad").texts == [("user", "Be sad.")]
-        assert client.complete("greet", "mood", "h").values == ["happy"]
-        client.set_level("info")
-        client.notify("notifications/nonesuch")
-        assert client.request("tools/list")["tools"]
-        assert client.raw(client.requests.tools_list())["result"]["tools"]
-        assert len(client.wire) > 10
-        with client.listen(prompts=True) as heard:
-            server.remove_prompt("greet")
-            assert heard.next().method == "notifications/prompts/list_changed"
-            assert (heard.agreed is None) == (revision != "2026-07-28")
-        with client.subscribe("notes://all") as heard:
-            server.resource_updated("notes://all")
-            assert heard.next().uri == "notes://all"
-        if revision != "2026-07-28":
-            client.ping()
-
-
-@every_era
-def test_a_plain_function_answers_questions(server: Server, revision: str) -> None:
-    with SyncClient(server, revision, answers=[1]) as client:
-        assert client.call("order") == "size 1"
-        client.answer([2])
-        assert client.call("order") == "size 2"
-        assert client.rounds == (2 if revision == "2026-07-28" else 1)
-        assert len(client.questions) == 1
-    with pytest.raises(UnusedAnswers), SyncClient(server, revision, answers=[1]):
-        pass
-
-
-def test_a_plain_client_is_used_in_a_block(server: Server) -> None:
-    client = SyncClient(server)
-    with pytest.raises(RuntimeError, match="not open; use it in: with SyncClient"):
-        _ = client.revision
-    with pytest.raises(RuntimeError, match="not open; use it in: with SyncClient"):
-        client.list_tools()
-    with client, pytest.raises(RuntimeError, match="open already"):
-        client.__enter__()
-    with pytest.raises(ValueError, match="no such revision"), SyncClient(server, "1999"):
-        pass
 
 
 def test_nothing_of_the_kit_is_loaded_by_the_package() -> None:

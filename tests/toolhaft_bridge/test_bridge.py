@@ -2,15 +2,12 @@
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
-import termios
 import time
 import tracemalloc
 from pathlib import Path
@@ -18,12 +15,11 @@ from typing import Any
 
 import pytest
 from tests.attaching.fixtures import Bridged, Dial, Reach, Start
-from tests.attaching.living import BRIDGE, MUCH, PROGRAM, STAY, WAITS, until
+from tests.attaching.living import PROGRAM, STAY, WAITS, until
 from tests.processes.process import HANDSHAKE, PATIENCE, line, request, text_of, tool_call
+from tests.toolhaft_bridge.bridges import command, left_behind, run, unread
 
 from toolhaft import Server
-from toolhaft.cli.commands import ps as cli_ps
-from toolhaft.process.sockets import locked
 from toolhaft_bridge.traffic import Traffic
 
 both_ways = pytest.mark.usefixtures("way")
@@ -39,127 +35,7 @@ AGAIN = """
 """
 
 
-def run(*words: str, data: bytes = b"", **options: Any) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(
-        [sys.executable, "-c", BRIDGE, "attach", *words],
-        input=data,
-        capture_output=True,
-        timeout=PATIENCE * 2,
-        check=False,
-        **options,
-    )
-
-
 # Starting
-
-
-def test_a_bridge_loads_nothing_that_is_slow(program: Start) -> None:
-    """E-58: the bridge is small, and there at once."""
-    program(STAY)
-    code = (
-        "import sys; before = set(sys.modules)\n"
-        "from toolhaft_bridge.command import main\n"
-        "sys.argv[1:] = ['attach', 'notes']; status = main()\n"
-        "print(sorted(set(sys.modules) - before), file=sys.stderr); sys.exit(status)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=line(tool_call(1, "x")), capture_output=True, timeout=20
-    )
-
-    assert done.returncode == 0, done.stderr
-    loaded = set(eval(done.stderr))
-    assert {name for name in loaded if not name.startswith("toolhaft_bridge")} <= {
-        "_socket",
-        "select",
-        "stat",
-        "time",
-        "_stat",
-    }
-    assert "toolhaft_bridge.messages" not in loaded
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ([], "needs a NAME or a --socket"),
-        (["a", "--socket", "b"], "needs a NAME or a --socket"),
-        (["a", "b"], "does not understand 'b'"),
-        (["a", "--wat"], "does not understand '--wat'"),
-        (["a/b"], "cannot be the name of a process"),
-        (["a", "--wait=soon"], "'soon' is no number of seconds"),
-        (["a", "--wait", "-1"], "'-1' is no number of seconds"),
-        (["--socket", "/tmp/" + "y" * 200], "the path of a socket has less than"),
-        (["--socket", "/dev/null/x"], "no process is attached at /dev/null/x: Not a directory"),
-        (["a", "--wait=-1"], "'-1' is no number of seconds"),
-        (["a", "--init", "x"], "'x' is not MODULE:FUNCTION"),
-        (["a", "--stop", 'x:"y"'], "is not MODULE:FUNCTION"),
-        (["a", "--stop"], "--stop needs a value"),
-        (["a", "--log", "/nowhere/at/all"], "cannot write the log '/nowhere/at/all'"),
-        (["--socket", "/nowhere"], "no process is attached at /nowhere"),
-        (["a", "--wait", "0.01"], "no process named 'a' is attached within 0.01 s"),
-        (["a"], "no process named 'a' is attached; no process is attached now"),
-    ],
-)
-def test_a_wrong_command_is_explained(words: list[str], told: str) -> None:
-    """E-58, E-62: options that mean nothing, and a log that cannot be written."""
-    done = run(*words)
-
-    assert done.returncode == 2
-    assert done.stdout == b""
-    assert done.stderr.decode().startswith("toolhaft: ")
-    assert told in done.stderr.decode()
-    assert done.stderr.count(b"\n") == 1
-
-
-def test_whoever_is_not_there_is_told_who_is(program: Start, places: Path) -> None:
-    program(STAY)
-    stale = socket.socket(socket.AF_UNIX)
-    stale.bind(str(places / "toolhaft" / "gone.sock"))
-    stale.close()
-    asked = line(request(7, "ping"))
-    done = run("gone", data=asked)
-
-    told = "no process named 'gone' is attached; attached now: notes"
-    assert (done.returncode, done.stderr.decode()) == (2, f"toolhaft: {told}\n")
-    # A client that has asked already is told, too.
-    assert json.loads(done.stdout) == {
-        "jsonrpc": "2.0",
-        "id": 7,
-        "error": {"code": -32603, "message": told},
-    }
-
-
-def left_behind(path: Path) -> None:
-    """The socket of a process that was killed."""
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    with socket.socket(socket.AF_UNIX) as stale:
-        stale.bind(str(path))
-        stale.listen()
-
-
-def test_what_was_left_behind_does_not_hide_who_lives(
-    program: Start, bridged: Bridged, places: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(places / "nowhere"))
-    program(STAY)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(places))
-    left_behind(places / "toolhaft" / "notes.sock")
-
-    with bridged("notes") as client:
-        assert client.call("write", text="a") == 1
-    assert command("metrics", "notes").returncode == 0
-    states = [each["state"] for each in json.loads(ps("--json")) if each["name"] == "notes"]
-    assert states == ["stale", "attached"]
-
-
-def test_a_directory_that_is_open_to_others_is_named(program: Start, places: Path) -> None:
-    program(STAY)
-    (places / "toolhaft").chmod(0o755)
-    done = run("notes")
-    (places / "toolhaft").chmod(0o700)
-
-    assert done.returncode == 2
-    assert f"run: chmod 700 {places}/toolhaft" in done.stderr.decode()
 
 
 async def test_a_bridge_waits_for_its_process(program: Start, bridged: Bridged) -> None:
@@ -224,30 +100,6 @@ def test_what_is_piped_in_waits_with_the_bridge(program: Start, tmp_path: Path) 
 
     assert done.returncode == 0
     assert json.loads(done.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
-
-
-def test_a_socket_can_be_named(bridged: Bridged, places: Path) -> None:
-    server = Server("named")
-    with (
-        server.attach(socket=places / "x") as attached,
-        bridged("--socket", attached.socket) as client,
-    ):
-        client.ping()
-
-        assert client.server_info.name == "named"
-
-
-def test_the_usual_command_is_a_bridge_too(program: Start) -> None:
-    program(STAY)
-    done = subprocess.run(
-        [sys.executable, "-m", "toolhaft", "attach", "notes"],
-        input=line(request(1, "ping")),
-        capture_output=True,
-        timeout=30,
-    )
-
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert json.loads(done.stdout)["result"] == {}
 
 
 # Copying
@@ -324,37 +176,6 @@ def test_content_length_comes_through(program: Start) -> None:
 
 
 @both_ways
-def test_a_client_that_does_not_read_is_waited_for_in_bounded_memory(
-    program: Start, bridge: Start
-) -> None:
-    living = program(MUCH)
-    client = bridge("notes", opened=False, reading=False)
-    client.send(*HANDSHAKE, *(tool_call(n, "much") for n in range(100)))
-    other = bridge("notes")
-    assert text_of(other.ask_tool(1, "write", text="a")) == "1"
-    before = client.memory("VmRSS"), living.memory("VmRSS")
-    client.start_reading()
-    for n in range(100):
-        assert len(text_of(client.answer(n)["result"])) == 1_000_000
-
-    assert before[0] < 40_000_000
-    assert before[1] < 150_000_000
-    assert client.memory() < 50_000_000
-
-
-@both_ways
-def test_a_reader_may_leave_while_there_is_more(program: Start, bridge: Start) -> None:
-    program(MUCH)
-    client = bridge("notes", opened=False, reading=False)
-    client.send(*HANDSHAKE, *(tool_call(n, "much") for n in range(3)))
-    until(lambda: _unread(client._popen.stdout) > 60_000)
-    client.close_output()
-
-    assert client.ends() == 0
-    assert client.stderr == ""
-
-
-@both_ways
 def test_a_client_that_is_gone_takes_its_call_along(program: Start, bridge: Start) -> None:
     living = program(WAITS)
     client = bridge("notes", opened=False, reading=False)
@@ -391,16 +212,6 @@ def test_a_process_that_does_not_read_is_waited_for_in_bounded_memory(
     assert quiet == 20
     assert written < 10_000_000
     assert memory < 50_000_000
-
-
-@both_ways
-def test_when_nobody_reads_any_more_the_bridge_ends(program: Start, bridge: Start) -> None:
-    program(STAY)
-    client = bridge("notes", opened=False, reading=False)
-    client.close_output()
-    client.send(request(1, "ping"))
-
-    assert client.ends() == 0
 
 
 async def test_many_bridges_lead_to_one_state(program: Start, bridged: Bridged) -> None:
@@ -551,7 +362,7 @@ def test_half_an_answer_is_ended_before_the_error(program: Start, bridge: Start)
     """)
     client = bridge("notes", "--wait=0", opened=False, reading=False)
     client.send(*HANDSHAKE, tool_call(1, "much"))
-    until(lambda: _unread(client._popen.stdout) > 60_000)
+    until(lambda: unread(client._popen.stdout) > 60_000)
     living.signal(signal.SIGKILL)
     living.ends()
     client.start_reading()
@@ -563,13 +374,6 @@ def test_half_an_answer_is_ended_before_the_error(program: Start, bridge: Start)
     assert len(broken) < 3_000_000
     assert json.loads(last)["id"] == 1
     assert json.loads(last)["error"]["code"] == -32603
-
-
-def _unread(pipe: Any) -> int:
-    """How much is in the pipe that nobody has read."""
-    found = fcntl.ioctl(pipe, termios.FIONREAD, b"    ")
-    count: int = struct.unpack("i", found)[0]
-    return count
 
 
 @both_ways
@@ -645,7 +449,7 @@ def test_a_line_that_was_begun_is_ended_in_the_next_process(program: Start, brid
     client = bridge("notes")
     start, end = line(tool_call(1, "which"))[:30], line(tool_call(1, "which"))[30:]
     client.write(start)
-    until(lambda: _unread(client._popen.stdin) == 0)
+    until(lambda: unread(client._popen.stdin) == 0)
     living.signal(signal.SIGKILL)
     client.hears("waiting")
     program(AGAIN)
@@ -837,82 +641,6 @@ def test_the_end_of_a_process_is_recorded(program: Start, bridge: Start, tmp_pat
 
 
 # ps
-
-
-def command(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "toolhaft", *words],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=30,
-        check=False,
-    )
-
-
-def ps(*words: str) -> str:
-    done = command("ps", *words)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
-def test_ps_lists_who_is_attached(program: Start, bridge: Start, places: Path) -> None:
-    """E-57: what is set up can be seen."""
-    living = program(STAY)
-    bridge("notes")
-    stale = socket.socket(socket.AF_UNIX)
-    stale.bind(str(places / "toolhaft" / "gone.sock"))
-    stale.close()
-    text = ps()
-    after = ps("--json")
-
-    # Others may be attached on this machine.
-    head, *listed = text.splitlines()
-    [gone, notes] = [line for line in listed if line.split()[0] in ("gone", "notes")]
-    assert head.split() == ["NAME", "PID", "SERVER", "VERSION", "SINCE", "CLIENTS"]
-    assert gone == "gone   (its process has ended; removed)"
-    assert notes.split()[:4] == ["notes", str(living.pid), "notes", "1.0.0"]
-    assert notes.split()[-1] == "1"
-    [found] = [each for each in json.loads(after) if each["name"] == "notes"]
-    assert found["state"] == "attached"
-    assert found["socket"] == f"{places}/toolhaft/notes.sock"
-
-
-def test_ps_removes_nothing_while_another_makes_its_socket(places: Path) -> None:
-    path = places / "toolhaft" / "young.sock"
-    path.parent.mkdir(mode=0o700)
-    with socket.socket(socket.AF_UNIX) as young, locked(str(path), 1):
-        young.bind(str(path))
-        said = ps()
-        young.listen()
-
-        assert path.is_socket()
-    assert "young  (its process has ended; not removed: another program has locked" in said
-
-
-def test_ps_sees_who_listens_by_now(places: Path) -> None:
-    path = places / "toolhaft" / "young.sock"
-    path.parent.mkdir(mode=0o700)
-    with socket.socket(socket.AF_UNIX) as young:
-        young.bind(str(path))
-        young.listen()
-        found = cli_ps._removed(str(path))
-
-    assert found["state"] == "silent"
-    assert path.is_socket()
-
-
-def test_ps_without_anybody() -> None:
-    assert ps() == "no process is attached; server.attach() in a process of yours does it\n"
-    assert json.loads(ps("--json")) == []
-
-
-def test_ps_of_somebody_who_does_not_answer(program: Start) -> None:
-    living = program(STAY)
-    living.signal(signal.SIGSTOP)
-    said = ps()
-    living.signal(signal.SIGCONT)
-
-    assert "notes  (no answer within 2 s)" in said
 
 
 def test_metrics_of_a_process_by_its_name(reach: Reach) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from tests.transcripts.runner import parse, play, read
 
-from toolhaft.testing import BadTranscript, Mismatch
-from toolhaft.testing.transcript.comparison import decode, fault_of
+from toolhaft.testing import Mismatch
 from toolhaft.testing.transcript.file_format import Transcript
 
 FOLDER = Path(__file__).parent
@@ -91,43 +90,3 @@ async def test_a_failure_says_where_what_and_why() -> None:
         '  got      {"jsonrpc": "2.0", "id": 1, "result": {}}',
         "  at result: no member 'more'",
     ]
-
-
-FAULTY = {
-    "no JSON-RPC": '{"id": 1, "result": {}}',
-    "no message": '{"jsonrpc": "2.0", "id": 1}',
-    "two messages in one": '{"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}}',
-    "a request": '{"jsonrpc": "2.0", "id": 1, "method": "roots/list"}',
-    "an id that is null": '{"jsonrpc": "2.0", "id": null, "error": {}}',
-    "a member that is null": '{"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"title": null}]}}',
-    "data that is null": '{"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "data": null}}',
-    "an empty batch": "[]",
-    "a batch with a fault": '[{"jsonrpc": "2.0", "id": 1}]',
-}
-
-
-@pytest.mark.parametrize("line", FAULTY.values(), ids=FAULTY.keys())
-def test_a_faulty_message_is_found_out_without_a_transcript(line: str) -> None:
-    assert fault_of(decode(line.encode()))
-
-
-LOOSE = {
-    "duplicate keys": b'{"id": 1, "id": 1}',
-    "NaN is not JSON": b"NaN",
-    "codec can't decode": b'"\xff"',
-    "Expecting value": b"hello",
-}
-
-
-@pytest.mark.parametrize(("complaint", "line"), LOOSE.items(), ids=LOOSE.keys())
-def test_a_line_that_is_not_strict_json_is_found_out(complaint: str, line: bytes) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        decode(line)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "# nothing", "? what", "@ colour red\n<- nothing", "@ revision 1999\n<- nothing"]
-)
-def test_an_unreadable_transcript_is_refused(text: str) -> None:
-    with pytest.raises(BadTranscript):
-        parse(text, "bad.txt")
