@@ -12,6 +12,7 @@ LONGEST = [
     # Looks at every living object several times, so it wants a young process.
     "tests/calls/test_driver.py",
     "tests/transports/stdio/test_process.py",
+    "tests/transports/stdio/test_watchdog.py",
     "tests/clients/test_inspector.py",
     "tests/toolhaft_bridge/test_bridge.py",
     "tests/cli/commands/test_check.py",

@@ -27,7 +27,7 @@ from toolhaft import (
 )
 from toolhaft.calls.output import Sink
 from toolhaft.calls.service import connected
-from toolhaft.metrics import BOUNDS, Measured, Metrics
+from toolhaft.metrics import Measured, Metrics
 from toolhaft.protocol.calls import Exchange, Next
 from toolhaft.protocol.calls import Result as Outgoing
 from toolhaft.testing import Client, requests
@@ -359,23 +359,6 @@ def test_no_call_is_lost_when_threads_count_at_once() -> None:
 
 
 # Reading
-
-
-def test_a_share_of_the_calls_is_in_the_bucket_where_it_is_reached() -> None:
-    buckets = [0] * (len(BOUNDS) + 1)
-    buckets[0], buckets[3], buckets[-1] = 90, 5, 5
-    measured = Measured(calls=100, seconds=20.0, buckets=tuple(buckets))
-
-    assert [measured.quantile(share) for share in (0, 0.5, 0.9, 0.95, 0.96)] == [
-        0.0001,
-        0.0001,
-        0.0001,
-        0.0025,
-        float("inf"),
-    ]
-    assert measured.mean == 0.2
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        measured.quantile(95)
 
 
 async def test_durations_are_summed_and_sorted_into_buckets() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.calls.test_call import PATIENCE, Caller
+from tests.calls.callers import Caller
+from tests.calls.test_call import PATIENCE
 from tests.processes.process import request
 from tests.robustness.doors import DOORS, TOOLS, Http
 from tests.transports.http.servers.web import META

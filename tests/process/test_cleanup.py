@@ -8,7 +8,8 @@ from collections.abc import AsyncGenerator, Generator
 from typing import Any, NamedTuple, cast
 
 import pytest
-from tests.calls.test_call import PATIENCE, Told, caller_of, failure_in
+from tests.calls.callers import Told, caller_of, failure_in
+from tests.calls.test_call import PATIENCE
 
 from toolhaft import Depends, Limits, Server
 from toolhaft.calls.call import RunningCall

@@ -10,7 +10,8 @@ from itertools import pairwise
 from typing import Any, cast
 
 import pytest
-from tests.calls.test_call import PATIENCE, Caller, running_on
+from tests.calls.callers import Caller
+from tests.calls.test_call import PATIENCE, running_on
 
 from toolhaft import Context, Limits, Server
 from toolhaft.calls.call import CallDriver, RunningCall

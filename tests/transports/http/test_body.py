@@ -7,34 +7,16 @@ from typing import Any
 import pytest
 from tests.asking import NEW, OLD
 from tests.transports.http.asgi import (
-    ACCEPT,
     SessionClient,
     StatelessClient,
     encoded,
     mirrored,
     request,
 )
+from tests.transports.http.bodies import Torrent, head, new_server
 
-from toolhaft import Context, Limits, Server
+from toolhaft import Context, Server
 from toolhaft.testing import Client
-
-
-def new_server(**limits: Any) -> Server:
-    server = Server("s", version="1", limits=Limits(progress_per_second=1_000_000, **limits))
-    server.add_tool(lambda text: text, name="echo", thread=False)
-    return server
-
-
-def head(**more: str) -> dict[str, str]:
-    """Of a POST whose body comes in parts."""
-    return {
-        "content-type": "application/json",
-        "accept": ACCEPT,
-        "mcp-protocol-version": "2026-07-28",
-        "mcp-method": "tools/list",
-        **{name.replace("_", "-"): value for name, value in more.items()},
-    }
-
 
 # Bodies
 
@@ -82,50 +64,6 @@ async def test_a_body_may_come_in_any_parts() -> None:
     assert (await exchange.answer()).json["result"] == {}
 
 
-async def test_a_body_that_does_not_come_is_408() -> None:
-    client = StatelessClient(new_server(stall_seconds=0.02).asgi())
-    answer = await client.begin("POST", head(content_length="10")).answer()
-
-    assert (answer.status, answer.headers["connection"]) == (408, "close")
-
-
-async def test_a_body_whose_rest_does_not_come_is_408() -> None:
-    client = StatelessClient(new_server(stall_seconds=0.02).asgi())
-    exchange = client.begin("POST", head(content_length="10"))
-    exchange.feed(b"{", more=True)
-
-    assert (await exchange.answer()).status == 408
-
-
-async def test_a_service_goes_on_after_a_client_that_sends_nothing() -> None:
-    client = StatelessClient(new_server(stall_seconds=0.02).asgi())
-    await client.begin("POST", head(content_length="10")).answer()
-
-    assert (await client.tool("echo", text="x")).text == "x"
-
-
-async def test_a_call_that_takes_long_is_not_taken_for_a_client_that_does_not_send() -> None:
-    server = new_server(stall_seconds=0.01)
-
-    @server.tool
-    async def slow() -> str:
-        await asyncio.sleep(0.1)
-        return "done"
-
-    async with Client.asgi(server.asgi(), revision=NEW) as client:
-        assert await client.call("slow") == "done"
-
-
-async def test_a_guard_that_takes_long_is_not_taken_for_a_client_that_does_not_send() -> None:
-    async def guard(headers: object) -> str:
-        await asyncio.sleep(0.1)
-        return "ann"
-
-    app = new_server(stall_seconds=0.01).asgi(guard=guard)
-    async with Client.asgi(app, revision=NEW) as client:
-        assert await client.call("echo", text="x") == "x"
-
-
 @pytest.mark.parametrize("coding", ["gzip", "br", "gzip, identity", "x"])
 async def test_a_body_that_is_packed_is_refused(coding: str) -> None:
     client = StatelessClient(new_server().asgi())
@@ -167,117 +105,7 @@ async def test_a_client_may_accept_by_wildcards_or_say_nothing(accept: str | Non
     assert (await client.request("POST", request(1, "ping"), accept=accept)).status == 200
 
 
-# Many calls
-
-
-class Waiting:
-    """A tool whose calls wait until they are let go."""
-
-    def __init__(self, server: Server) -> None:
-        self.go = asyncio.Event()
-        self._begun = asyncio.Semaphore(0)
-        server.add_tool(self.run, name="waits")
-
-    async def run(self) -> str:
-        self._begun.release()
-        await self.go.wait()
-        return "done"
-
-    async def begun(self, calls: int) -> None:
-        async with asyncio.timeout(5):
-            for _ in range(calls):
-                await self._begun.acquire()
-
-
-async def test_one_call_too_many_of_all_is_503() -> None:
-    server = new_server(all_calls=2)
-    waiting, client = Waiting(server), StatelessClient(server.asgi())
-    exchanges = [client.start_tool("waits", id=number) for number in range(2)]
-    await waiting.begun(2)
-    answer = await client.tool("echo", id=7, text="x")
-    waiting.go.set()
-
-    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
-    assert (answer.code, answer.json["id"]) == (-32603, 7)
-    assert [(await exchange.answer()).text for exchange in exchanges] == ["done", "done"]
-
-
-async def test_there_is_room_again_when_calls_are_over() -> None:
-    server = new_server(all_calls=1)
-    waiting = Waiting(server)
-    async with Client.asgi(server.asgi(), revision=NEW) as client:
-        call = asyncio.create_task(client.call("waits"))
-        await waiting.begun(1)
-        waiting.go.set()
-        await call
-
-        assert await client.call("echo", text="x") == "x"
-
-
-async def test_one_call_too_many_of_a_session_is_503_and_others_go_on() -> None:
-    server = new_server(calls=2)
-    waiting, client = Waiting(server), SessionClient(server.asgi())
-    await client.shake()
-    other = SessionClient(client.app)
-    await other.shake()
-    exchanges = [client.start_tool("waits", id=number) for number in range(2)]
-    await waiting.begun(2)
-    refused = await client.tool("echo", id=7, text="x")
-    let_in = await other.tool("echo", id=7, text="x")
-    waiting.go.set()
-
-    assert (refused.status, refused.headers["retry-after"]) == (503, "1")
-    assert let_in.text == "x"
-    assert [(await exchange.answer()).text for exchange in exchanges] == ["done", "done"]
-
-
-async def test_calls_whose_client_has_left_count_too() -> None:
-    server = new_server(calls=2)
-    waiting, client = Waiting(server), SessionClient(server.asgi())
-    await client.shake()
-    for number in range(2):
-        exchange = client.start_tool("waits", id=number)
-        await waiting.begun(1)
-        exchange.disconnect()
-        await exchange.ended()
-    answer = await client.tool("echo", id=7, text="x")
-    waiting.go.set()
-
-    assert answer.status == 503
-
-
-async def test_one_session_too_many_is_refused_if_all_are_in_use() -> None:
-    client = SessionClient(new_server(sessions=1).asgi())
-    await client.shake()
-    stream = client.listen()
-    await stream.begun()
-    info = {"name": "other", "version": "1"}
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
-    answer = await SessionClient(client.app).ask("initialize", id=9, **params)
-
-    assert (answer.status, answer.json["id"]) == (503, 9)
-    assert answer.json["error"]["message"] == "too many sessions are in use; try again in a moment"
-
-
 # Clients that do not read
-
-
-class Torrent:
-    """A tool that tells more than anybody reads."""
-
-    def __init__(self, server: Server) -> None:
-        self.ended = asyncio.Event()
-        self.sent = 0
-        server.add_tool(self.run, name="torrent")
-
-    async def run(self, ctx: Context) -> None:
-        try:
-            while True:
-                self.sent += 1
-                await ctx.progress(self.sent, message="x" * 1000)
-                await asyncio.sleep(0)
-        finally:
-            self.ended.set()
 
 
 async def test_a_tool_waits_for_a_client_that_does_not_read() -> None:
@@ -291,41 +119,6 @@ async def test_a_tool_waits_for_a_client_that_does_not_read() -> None:
 
     assert torrent.sent < 100
     exchange.disconnect()
-
-
-async def test_a_client_that_does_not_read_for_long_is_cut_and_its_call_cancelled() -> None:
-    server = new_server(waiting_bytes=10_000, stall_seconds=0.02)
-    torrent = Torrent(server)
-    exchange = StatelessClient(server.asgi()).start_tool("torrent", meta={"progressToken": 1})
-    await exchange.event()
-    exchange.stop_reading()
-    await exchange.ended()
-
-    await asyncio.wait_for(torrent.ended.wait(), 5)
-    assert not exchange.complete
-
-
-async def test_the_thread_of_a_tool_is_free_again_when_its_client_is_cut() -> None:
-    server = new_server(waiting_bytes=1000, stall_seconds=0.02, threads=1)
-    freed = threading.Event()
-
-    @server.tool
-    def torrent(ctx: Context) -> None:
-        try:
-            for done in range(1, 1_000_000):
-                ctx.sync.progress(done, message="x" * 1000)
-                ctx.check()
-        finally:
-            freed.set()
-
-    client = StatelessClient(server.asgi())
-    exchange = client.start_tool("torrent", meta={"progressToken": 1})
-    await exchange.event()
-    exchange.stop_reading()
-    await exchange.ended()
-
-    is_free = await asyncio.get_running_loop().run_in_executor(None, freed.wait, 3)
-    assert is_free
 
 
 async def test_the_thread_of_a_tool_is_free_again_when_its_client_leaves() -> None:
