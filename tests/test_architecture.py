@@ -103,7 +103,7 @@ IMPORTED_LATER = {
     ("features/lazy_validation.py", "_unpacked", "..schema.validation.json_values"),
     ("features/lazy_validation.py", "check", "..schema.unknown_members"),
     ("features/lazy_validation.py", "check_schema", "..schema.validation.supported"),
-    ("features/lazy_validation.py", "load_of", "..schema.cost.argument_load"),
+    ("features/lazy_validation.py", "type_limits_of", "..schema.cost.argument_load"),
     ("features/lazy_validation.py", "longest_match", "..schema.cost.regex_backtracking"),
     ("features/lazy_validation.py", "refusing_unknown", "..schema.unknown_members"),
     ("features/lazy_validation.py", "refusing_unknown_inside", "..schema.unknown_members"),

@@ -11,7 +11,7 @@ import typing_extensions
 from msgspec import UNSET
 
 from toolhaft import Complete
-from toolhaft.schema.annotated import is_field, read_notes
+from toolhaft.schema.annotated import is_field, read_metadata
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ from toolhaft.schema.annotated import is_field, read_notes
     ids=["str", "Meta", "Field", "Doc", "DocInfo"],
 )
 def test_a_description_is_understood(note: Any) -> None:
-    found = read_notes([note])
+    found = read_metadata([note])
 
     assert found.description == "how many"
     assert found.bounds == {}
     assert found.rest == []
-    assert found.beyond is None
+    assert found.pydantic_only is None
 
 
 BOUNDS: list[tuple[Any, dict[str, Any], bool]] = [
@@ -57,31 +57,31 @@ BOUNDS: list[tuple[Any, dict[str, Any], bool]] = [
 
 @pytest.mark.parametrize(("note", "bounds", "foreign"), BOUNDS, ids=lambda value: str(value)[:50])
 def test_a_constraint_is_understood(note: Any, bounds: dict[str, Any], foreign: bool) -> None:
-    found = read_notes([note])
+    found = read_metadata([note])
 
     assert found.bounds == bounds
     assert found.meta == msgspec.Meta(**bounds)
     assert found.foreign is foreign
-    assert found.beyond is None
+    assert found.pydantic_only is None
 
 
 def test_a_bound_of_zero_counts() -> None:
-    assert read_notes([annotated_types.Ge(0)]).bounds == {"ge": 0}
+    assert read_metadata([annotated_types.Ge(0)]).bounds == {"ge": 0}
 
 
 def test_several_notes_are_taken_together() -> None:
-    found = read_notes(["first", annotated_types.Ge(1), msgspec.Meta(le=3), "second"])
+    found = read_metadata(["first", annotated_types.Ge(1), msgspec.Meta(le=3), "second"])
 
     assert found.description == "second"
     assert found.bounds == {"ge": 1, "le": 3}
 
 
 def test_of_two_bounds_the_last_one_counts() -> None:
-    assert read_notes([msgspec.Meta(ge=1), annotated_types.Ge(5)]).bounds == {"ge": 5}
+    assert read_metadata([msgspec.Meta(ge=1), annotated_types.Ge(5)]).bounds == {"ge": 5}
 
 
 def test_no_notes_say_nothing() -> None:
-    found = read_notes([])
+    found = read_metadata([])
 
     assert found.description is None
     assert found.meta is None
@@ -91,32 +91,32 @@ def test_no_notes_say_nothing() -> None:
 
 
 def test_notes_do_not_share_what_they_found() -> None:
-    read_notes([msgspec.Meta(ge=1, extra_json_schema={"x-a": 1}), object()])
+    read_metadata([msgspec.Meta(ge=1, extra_json_schema={"x-a": 1}), object()])
 
-    assert read_notes([]).bounds == {}
-    assert read_notes([]).extra == {}
-    assert read_notes([]).rest == []
+    assert read_metadata([]).bounds == {}
+    assert read_metadata([]).extra == {}
+    assert read_metadata([]).rest == []
 
 
 def test_what_the_author_adds_to_a_schema_is_kept() -> None:
     meta = msgspec.Meta(title="T", examples=[1], extra_json_schema={"x-unit": "m"})
     field = pydantic.Field(examples=[2], json_schema_extra={"x-unit": "km"})
 
-    assert read_notes([meta]).extra == {"title": "T", "examples": [1], "x-unit": "m"}
-    assert read_notes([field]).extra == {"examples": [2], "x-unit": "km"}
+    assert read_metadata([meta]).extra == {"title": "T", "examples": [1], "x-unit": "m"}
+    assert read_metadata([field]).extra == {"examples": [2], "x-unit": "km"}
 
 
 def test_a_function_that_adds_to_a_schema_of_pydantic_is_passed_over() -> None:
     def add(schema: dict[str, Any]) -> None: ...
 
-    assert read_notes([pydantic.Field(json_schema_extra=add)]).extra == {}
+    assert read_metadata([pydantic.Field(json_schema_extra=add)]).extra == {}
 
 
 def test_a_field_brings_its_default() -> None:
-    assert read_notes([pydantic.Field(default=5)]).default == 5
-    assert read_notes([pydantic.Field(default=None)]).default is None
-    assert read_notes([pydantic.Field(ge=1)]).default is UNSET
-    assert read_notes([pydantic.Field(default_factory=list)]).default_factory is list
+    assert read_metadata([pydantic.Field(default=5)]).default == 5
+    assert read_metadata([pydantic.Field(default=None)]).default is None
+    assert read_metadata([pydantic.Field(ge=1)]).default is UNSET
+    assert read_metadata([pydantic.Field(default_factory=list)]).default_factory is list
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_field_brings_its_default() -> None:
     ids=lambda note: str(note)[:50],
 )
 def test_what_only_pydantic_can_enforce_is_known_for_it(note: Any) -> None:
-    assert read_notes([note]).beyond is not None
+    assert read_metadata([note]).pydantic_only is not None
 
 
 class Marker:
@@ -147,7 +147,7 @@ class FieldInfo:
 def test_what_is_not_for_us_is_left_alone() -> None:
     complete, marker = Complete(lambda value: [value]), Marker()
 
-    assert read_notes([complete, marker, 5]).rest == [complete, marker, 5]
+    assert read_metadata([complete, marker, 5]).rest == [complete, marker, 5]
 
 
 def test_a_field_is_known_by_its_name_and_its_home() -> None:
@@ -159,9 +159,9 @@ def test_a_field_is_known_by_its_name_and_its_home() -> None:
 
 @pytest.mark.parametrize(("zone", "has_zone"), [(None, False), (..., True)])
 def test_a_zone_is_wanted_or_not(zone: Any, has_zone: bool) -> None:
-    assert read_notes([annotated_types.Timezone(zone)]).bounds == {"tz": has_zone}
+    assert read_metadata([annotated_types.Timezone(zone)]).bounds == {"tz": has_zone}
 
 
 def test_a_certain_zone_cannot_be_enforced() -> None:
     with pytest.raises(TypeError, match="is not enforced; use"):
-        read_notes([annotated_types.Timezone("UTC")])
+        read_metadata([annotated_types.Timezone("UTC")])

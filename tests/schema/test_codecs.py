@@ -20,7 +20,7 @@ import typing_extensions
 
 from toolhaft import Server
 from toolhaft.schema import pydantic_models
-from toolhaft.schema.codecs import codec_of, convert, decoder_of, put_defaults, write
+from toolhaft.schema.codecs import codec_of, convert, decoder_of, set_defaults, write
 
 T = TypeVar("T")
 UserId = NewType("UserId", int)
@@ -260,7 +260,7 @@ def test_json_that_was_read_before_is_converted() -> None:
 def test_a_dataclass_that_was_read_is_written_with_its_defaults() -> None:
     value = read(dict[str, list[Point]], '{"a":[{"x":1}]}')
 
-    put_defaults(value)
+    set_defaults(value)
 
     assert write(value) == b'{"a":[{"x":1,"y":0}]}'
 
@@ -269,7 +269,7 @@ def test_a_dataclass_that_was_read_is_written_with_its_defaults() -> None:
 def test_defaults_are_put_only_where_they_lack(value: Any) -> None:
     before = repr(value)
 
-    put_defaults(value)
+    set_defaults(value)
 
     assert repr(value) == before
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.schema.fresh_defaults import can_change, renewed
+from toolhaft.schema.fresh_defaults import fresh_copy, is_mutable
 
 
 @dataclass
@@ -91,7 +91,7 @@ def changeable(value: Any) -> set[int]:
 
 @given(data)
 def test_a_copy_is_equal_and_shares_nothing_that_can_be_altered(value: Any) -> None:
-    copy = renewed(value)
+    copy = fresh_copy(value)
 
     assert copy == value
     assert type(copy) is type(value)
@@ -103,14 +103,14 @@ def test_a_copy_is_equal_and_shares_nothing_that_can_be_altered(value: Any) -> N
     [None, 1, "text", b"bytes", (1, "two"), frozenset({1}), Frozen(1), FrozenStruct("a"), Pair(1)],
 )
 def test_what_nobody_can_alter_is_not_copied(value: Any) -> None:
-    assert not can_change(value)
-    assert renewed(value) is value
+    assert not is_mutable(value)
+    assert fresh_copy(value) is value
 
 
 def test_what_is_no_data_is_shared() -> None:
     connection = Connection()
 
-    copy = renewed([connection])
+    copy = fresh_copy([connection])
 
     assert copy is not None
     assert copy[0] is connection
@@ -119,7 +119,7 @@ def test_what_is_no_data_is_shared() -> None:
 def test_a_container_stays_of_its_class() -> None:
     ordered = OrderedDict(a=[1])
 
-    copy = renewed(ordered)
+    copy = fresh_copy(ordered)
 
     assert type(copy) is OrderedDict
     assert copy == ordered
@@ -128,7 +128,7 @@ def test_a_container_stays_of_its_class() -> None:
 
 @pytest.mark.parametrize("value", [{1, 2}, bytearray(b"ab")])
 def test_sets_and_byte_arrays_are_copied(value: Any) -> None:
-    copy = renewed(value)
+    copy = fresh_copy(value)
 
     assert copy == value
     assert copy is not value
@@ -137,7 +137,7 @@ def test_sets_and_byte_arrays_are_copied(value: Any) -> None:
 def test_a_model_is_copied_by_pydantic() -> None:
     model = Model(items=[1])
 
-    copy = renewed(model)
+    copy = fresh_copy(model)
 
     assert copy == model
     assert copy.items is not model.items

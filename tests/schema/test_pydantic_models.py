@@ -12,7 +12,13 @@ from tests.asking import OLD, outcome
 from toolhaft import Server
 from toolhaft.schema import pydantic_models
 from toolhaft.schema.cost.validation_steps import Bounds
-from toolhaft.schema.pydantic_models import dumped, is_model, or_null, reader_of, schema_of_model
+from toolhaft.schema.pydantic_models import (
+    is_model,
+    or_null,
+    reader_of,
+    schema_of_model,
+    to_json_values,
+)
 from toolhaft.testing import Client
 
 
@@ -98,7 +104,7 @@ def test_what_is_wrong_never_repeats_the_input() -> None:
 def test_a_model_is_written_by_its_names_on_the_wire() -> None:
     model = Model(theName="a", inner=Inner(n=1))
 
-    assert dumped(model) == {
+    assert to_json_values(model) == {
         "theName": "a",
         "inner": {"n": 1},
         "other": None,
@@ -281,8 +287,8 @@ def test_only_what_has_no_place_for_a_float_or_a_choice_is_read_at_once(
 ) -> None:
     bounds = Bounds(TypeAdapter(kind).json_schema())
 
-    assert bounds.are_kept(100) is direct
-    assert bounds.are_kept(20_000) is False
+    assert bounds.always_hold(100) is direct
+    assert bounds.always_hold(20_000) is False
 
 
 async def test_a_number_that_no_float_can_hold_is_refused_in_a_model() -> None:

@@ -93,7 +93,7 @@ def refusing_unknown_inside(decode: Decode, annotation: Any, *, strict: bool) ->
     return refusing_unknown_inside(decode, annotation, strict=strict)
 
 
-class Load(Protocol):
+class TypeLimits(Protocol):
     """What has to be known of a parameter before much is read for it (`cost/argument_load.py`)."""
 
     @property
@@ -105,11 +105,11 @@ class Load(Protocol):
     def admit(self, value: Any) -> None: ...
 
 
-def load_of(annotation: Any, patterns: Iterable[str] = ()) -> Load:
+def type_limits_of(annotation: Any, patterns: Iterable[str] = ()) -> TypeLimits:
     """Look through an annotation, and at the patterns in it (`schema/cost/argument_load.py`)."""
-    from ..schema.cost.argument_load import load_of  # noqa: PLC0415
+    from ..schema.cost.argument_load import type_limits_of  # noqa: PLC0415
 
-    return load_of(annotation, patterns)
+    return type_limits_of(annotation, patterns)
 
 
 def longest_match(patterns: Iterable[str]) -> int | None:
@@ -118,12 +118,12 @@ def longest_match(patterns: Iterable[str]) -> int | None:
     Raises:
         ValueError: one of them may take for ever.
     """
-    from ..schema.cost.regex_backtracking import ENDLESS, degree_of, endless, longest_of  # noqa: PLC0415
+    from ..schema.cost.regex_backtracking import ENDLESS, degree_of, endless_message, longest_of  # noqa: PLC0415
 
     degrees = {pattern: degree_of(pattern) for pattern in patterns}
     for pattern, degree in degrees.items():
         if degree == ENDLESS:
-            raise ValueError(endless(pattern))
+            raise ValueError(endless_message(pattern))
     return longest_of(max(degrees.values(), default=1))
 
 
@@ -154,13 +154,15 @@ class Explicit:
     __slots__ = ("_compiled", "schema")
 
     def __init__(self, schema: Schema, what: str, *, root_object: bool = True) -> None:
-        from ..schema.validation.supported import survey  # noqa: PLC0415
+        from ..schema.validation.supported import report_support  # noqa: PLC0415
 
         self.schema = schema
-        surveyed = survey(schema, what, root_object=root_object)
+        surveyed = report_support(schema, what, root_object=root_object)
         compiled = _compiler()
-        if compiled is None and surveyed.beyond is not None:
-            raise ValueError(f"{surveyed.beyond}, or install toolhaft[schema], which knows more")
+        if compiled is None and surveyed.unsupported is not None:
+            raise ValueError(
+                f"{surveyed.unsupported}, or install toolhaft[schema], which knows more"
+            )
         self._compiled: _Compiled | None = compiled and compiled(schema, surveyed, what)
 
     def problems(self, value: Any, *, lenient: bool = False, where: str = "") -> list[str]:

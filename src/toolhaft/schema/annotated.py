@@ -1,8 +1,8 @@
-"""What stands beside a type in `Annotated[…]`: descriptions and constraints, in any dialect.
+"""Metadata of `Annotated[…]`: descriptions and constraints, from several libraries.
 
 A plain string, msgspec's `Meta`, `annotated_types`, `typing_extensions.Doc` and pydantic's `Field`
-say the same things in different ways. None of the foreign packages is imported: their notes are
-known by the names they bear.
+are read into one struct. Apart from msgspec, none of these packages is imported: their objects are
+recognised by the names of their class and module.
 """
 
 import re
@@ -16,61 +16,61 @@ _MSGSPEC_FIELD: Any = type(msgspec.field(default=0))
 _BOUNDS = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern", "tz")
 
 
-class Notes(Struct):
-    """All notes of one annotation, taken together."""
+class Metadata(Struct):
+    """The metadata of one annotation, merged."""
 
     description: str | None = None
-    # The constraints, by msgspec's names.
+    # Constraints, by the names of msgspec's `Meta`.
     bounds: dict[str, Any] = {}
-    # Members of the schema that the author asked for.
+    # Keywords that the author adds to the schema.
     extra: dict[str, Any] = {}
-    # Is there a constraint that msgspec does not see by itself?
+    # A constraint of another library, which msgspec ignores unless it is translated to `Meta`.
     foreign: bool = False
-    # A note that only pydantic can enforce.
-    beyond: Any = None
+    # Metadata that only pydantic can enforce.
+    pydantic_only: Any = None
     default: Any = UNSET
     default_factory: Callable[[], Any] | None = None
-    # What is not for us here: markers, and notes of other libraries.
+    # Metadata that is not read here: our own markers, and objects of other libraries.
     rest: list[Any] = []
 
     @property
     def meta(self) -> msgspec.Meta | None:
-        """The constraints as msgspec enforces them."""
+        """The constraints as msgspec's `Meta`; None if there are none."""
         return msgspec.Meta(**self.bounds) if self.bounds else None
 
 
-def read_notes(notes: Iterable[Any]) -> Notes:
-    """Understand what can be understood. Where two notes disagree, the last one counts."""
-    found = Notes()
-    for note in notes:
+def read_metadata(metadata: Iterable[Any]) -> Metadata:
+    """Merge the metadata of an annotation. Where two items disagree, the last one counts."""
+    found = Metadata()
+    for note in metadata:
         _read(note, found)
     return found
 
 
-def _read(note: Any, found: Notes) -> None:
+def _read(note: Any, found: Metadata) -> None:
     if isinstance(note, str):
         found.description = note
     elif isinstance(note, msgspec.Meta):
         _read_meta(note, found)
     elif is_field(note):
         _read_field(note, found)
-    elif _home(note) == "annotated_types":
+    elif _package_of(note) == "annotated_types":
         _read_annotated(note, found)
-    elif _home(note) in ("typing_extensions", "typing") and hasattr(note, "documentation"):
+    elif _package_of(note) in ("typing_extensions", "typing") and hasattr(note, "documentation"):
         found.description = note.documentation
-    elif _home(note) in ("pydantic", "pydantic_core"):
-        found.beyond = note
+    elif _package_of(note) in ("pydantic", "pydantic_core"):
+        found.pydantic_only = note
     else:
         found.rest.append(note)
 
 
 def is_field(note: Any) -> bool:
-    """Is this what pydantic's `Field(…)` returns?"""
-    return type(note).__name__ == "FieldInfo" and _home(note) == "pydantic"
+    """Test whether this is the result of pydantic's `Field(…)`."""
+    return type(note).__name__ == "FieldInfo" and _package_of(note) == "pydantic"
 
 
 def alias_of(note: Any) -> str | None:
-    """The name that pydantic's `Field(alias=…)` or `msgspec.field(name=…)` gives, if it is one."""
+    """Return the name in pydantic's `Field(alias=…)` or `msgspec.field(name=…)`, if any."""
     if is_field(note):
         alias = note.alias if note.validation_alias is None else note.validation_alias
         return None if alias is None else str(alias)
@@ -80,12 +80,12 @@ def alias_of(note: Any) -> str | None:
     return None
 
 
-def _home(note: Any) -> str:
+def _package_of(note: Any) -> str:
     return type(note).__module__.partition(".")[0]
 
 
-def _read_meta(note: msgspec.Meta, found: Notes) -> None:
-    _take_bounds(note, found)
+def _read_meta(note: msgspec.Meta, found: Metadata) -> None:
+    _copy_bounds(note, found)
     if note.description is not None:
         found.description = note.description
     if note.title is not None:
@@ -95,7 +95,7 @@ def _read_meta(note: msgspec.Meta, found: Notes) -> None:
     found.extra.update(note.extra_json_schema or {})
 
 
-def _read_field(note: Any, found: Notes) -> None:
+def _read_field(note: Any, found: Metadata) -> None:
     if note.description is not None:
         found.description = note.description
     if note.examples:
@@ -110,17 +110,17 @@ def _read_field(note: Any, found: Notes) -> None:
             found.default = note.default
     for constraint in note.metadata:
         if type(constraint).__name__ == "_PydanticGeneralMetadata":
-            if not _is_ours(constraint):
-                found.beyond = note
+            if not _is_python_pattern(constraint):
+                found.pydantic_only = note
                 continue
-            _take_bounds(constraint, found)
+            _copy_bounds(constraint, found)
             found.foreign = True
         else:
             _read(constraint, found)
 
 
-def _is_ours(constraint: Any) -> bool:
-    """Is it a pattern, and one of Python's? pydantic's own may be those of Rust."""
+def _is_python_pattern(constraint: Any) -> bool:
+    """Test for a pattern that Python's `re` can compile; pydantic also takes patterns of Rust."""
     if set(cast(dict[str, Any], vars(constraint))) - {"pattern"}:
         return False
     try:
@@ -130,7 +130,7 @@ def _is_ours(constraint: Any) -> bool:
     return True
 
 
-def _read_annotated(note: Any, found: Notes) -> None:
+def _read_annotated(note: Any, found: Metadata) -> None:
     found.foreign = True
     if type(note).__name__ == "Timezone":
         if note.tz not in (None, ...):
@@ -138,13 +138,13 @@ def _read_annotated(note: Any, found: Notes) -> None:
         found.bounds["tz"] = note.tz is not None
     elif hasattr(note, "documentation"):
         found.description = note.documentation
-    elif not _take_bounds(note, found):
-        found.beyond = note  # a predicate, or a time zone
+    elif not _copy_bounds(note, found):
+        found.pydantic_only = note  # a predicate or the like
 
 
-def _take_bounds(note: Any, found: Notes) -> bool:
+def _copy_bounds(note: Any, found: Metadata) -> bool:
     bounds = {name: value for name in _BOUNDS if (value := getattr(note, name, None)) is not None}
     if not bounds.get("min_length", True):
-        del bounds["min_length"]  # at least nothing is no constraint
+        del bounds["min_length"]  # a minimum of 0 constrains nothing
     found.bounds.update(bounds)
     return any(hasattr(note, name) for name in _BOUNDS)

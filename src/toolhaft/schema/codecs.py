@@ -1,8 +1,8 @@
-"""Python types as msgspec reads and writes them, and what it does not know by itself.
+"""Codecs: how Python types are decoded from JSON and encoded to it, by msgspec and hooks.
 
-Most annotations pass through untouched. The others are translated, so that one decoder reads a
-whole call: foreign constraints become msgspec's, unions that msgspec refuses become a type of our
-own that tries one member after the other, and models are read by pydantic.
+Most annotations pass through unchanged. The others are translated, so that one decoder reads a
+whole call: constraints of other libraries become msgspec's, a union that msgspec rejects becomes a
+type with a decoding hook that tries its members in order, and models are read by pydantic.
 """
 
 import inspect
@@ -29,66 +29,68 @@ import msgspec
 from ..encoding.envelope import encode_mended
 from ..errors import clipped
 from . import pydantic_models
-from .annotated import Notes, read_notes
+from .annotated import Metadata, read_metadata
 from .fields import (
     MISSING,
-    aliased,
+    alias_target,
     dataclass_fields,
+    default_of_field,
     fields_of,
-    given_default,
     hidden_fields,
     is_dataclass,
     is_path,
 )
-from .fresh_defaults import can_change, renewed
+from .fresh_defaults import fresh_copy, is_mutable
 
-# Where the methods are that a plain function has in `ctx.sync`.
+# File of `Context`, the methods of which a plain function calls through `ctx.sync`.
 _CONTEXT = ("toolhaft/features/context.py", "toolhaft\\features\\context.py")
-# What every decoder knows: nothing to translate and nothing to try.
+# Types that msgspec decodes as they are.
 PLAIN = frozenset({str, int, float, bool, type(None), None, Any, object, list, dict, bytes})
-_SIMPLY: dict[Any, Any] = {
+_DIRECT: dict[Any, Any] = {
     **{plain: plain for plain in PLAIN},
     None: type(None),
     object: Any,
     LiteralString: str,
 }
+# Builtin types; a value of a subclass is encoded as the builtin.
 _BASES: tuple[Any, ...] = (str, int, float, bytes, dict, list, tuple)
 _UNIONS = (Union, types.UnionType)
-# What msgspec has no own idea of, and what is read instead.
-_LIKE: dict[Any, Any] = {Iterable: list}
+# Generic types that msgspec does not support, and the type that is decoded in their place.
+_READ_AS: dict[Any, Any] = {Iterable: list}
 
 
-class _Anything(type):
-    """msgspec asks whether what a hook made is of the type; here it always is."""
+class _InstanceOfAny(type):
+    """A metaclass that passes msgspec's `isinstance` check of the value that a hook returned."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return True
 
 
-class Made(metaclass=_Anything):
-    """The base of types that are read by a function of ours."""
+class HookType(metaclass=_InstanceOfAny):
+    """Base of types that are decoded by their own `read` function."""
 
     read: Callable[[Any], Any]
 
 
-def _made(name: str, read: Callable[[Any], Any]) -> type[Made]:
-    return cast("type[Made]", _Anything(name, (Made,), {"read": staticmethod(read)}))
+def _hook_type(name: str, read: Callable[[Any], Any]) -> type[HookType]:
+    return cast("type[HookType]", _InstanceOfAny(name, (HookType,), {"read": staticmethod(read)}))
 
 
-# Makes a value out of its text, and raises what decoders of msgspec raise.
+# Decodes JSON text to a value; raises the errors of msgspec's decoders.
 Decode: TypeAlias = Callable[[msgspec.Raw | bytes], Any]
 
 
 def text_reader_of(native: Any) -> Decode | None:
-    """What reads a type from the text of a value, if that is quicker: models."""
-    if not (isinstance(native, type) and issubclass(native, Made)):
+    """Return a decoder from JSON text, for types where that is faster (models); else None."""
+    if not (isinstance(native, type) and issubclass(native, HookType)):
         return None
     return native.read.of_text if isinstance(native.read, pydantic_models.Reader) else None
 
 
 def reading_models(decode: Decode, natives: Mapping[str, Any]) -> Decode:
-    """A decoder of structs that also reads their fields of these types which it has left raw, since
-    they are models: to decode those only to encode them for pydantic takes as long again."""
+    """Wrap a decoder of structs that leaves fields with models raw, and decode these from text.
+
+    Decoding them first, only to encode them for pydantic, would double the time."""
     readers = [(name, text_reader_of(native)) for name, native in natives.items()]
     found = [(name, read) for name, read in readers if read is not None]
 
@@ -104,13 +106,13 @@ def reading_models(decode: Decode, natives: Mapping[str, Any]) -> Decode:
 
 
 def read_hook(kind: Any, value: Any) -> Any:
-    """How msgspec reads a type that it does not know."""
+    """Decode a type that msgspec does not support (`dec_hook`)."""
     origin = get_origin(kind)
     if origin is not None:
-        return convert(value, _LIKE[origin][get_args(kind)], strict=False)
+        return convert(value, _READ_AS[origin][get_args(kind)], strict=False)
     if kind is object:
         return value
-    if issubclass(kind, Made):
+    if issubclass(kind, HookType):
         return kind.read(value)
     if is_path(kind):
         if not isinstance(value, str):
@@ -118,21 +120,21 @@ def read_hook(kind: Any, value: Any) -> Any:
         return kind(value)
     if pydantic_models.is_model(kind):
         return pydantic_models.reader_of_class(kind)(value)
-    raise NotImplementedError(kind)  # which is how a hook says that it does not know a type
+    raise NotImplementedError(kind)  # msgspec's convention for an unsupported type
 
 
 def write_hook(value: Any) -> Any:
-    """How msgspec writes a value that it does not know."""
+    """Encode a value that msgspec does not support (`enc_hook`)."""
     kind = cast(Any, type(value))
     if is_path(kind):
         return str(value)
     if kind is range:
         return list(value)
-    for base in _BASES:  # what is a str by another name is a str
+    for base in _BASES:  # a subclass of str is encoded as a str
         if isinstance(value, base) and kind is not base:
             return base(value)
     if pydantic_models.is_model(kind):
-        return pydantic_models.dumped(value)
+        return pydantic_models.to_json_values(value)
     raise TypeError(f"{kind.__name__} cannot be told in JSON; {_advice(value)}")
 
 
@@ -147,7 +149,7 @@ def _advice(value: Any) -> str:
 
 
 def how_to_await(coroutine: "types.CoroutineType[Any, Any, Any]") -> str:
-    """What to do with a coroutine that was returned as it is. It is closed, for nobody will."""
+    """Close a coroutine that was returned instead of awaited, and return advice for the author."""
     coroutine.close()
     owner, _, name = coroutine.__qualname__.rpartition(".")
     if owner == "Context" and coroutine.cr_code.co_filename.endswith(_CONTEXT):
@@ -156,12 +158,12 @@ def how_to_await(coroutine: "types.CoroutineType[Any, Any, Any]") -> str:
 
 
 def decoder_of(native: Any, *, strict: bool) -> "msgspec.json.Decoder[Any]":
-    """What reads this type from JSON text."""
+    """Create a decoder of this type from JSON text."""
     return msgspec.json.Decoder(native, strict=strict, dec_hook=read_hook)
 
 
 def convert(value: Any, native: Any, *, strict: bool) -> Any:
-    """The same for JSON that was read before."""
+    """Convert decoded JSON to this type."""
     return msgspec.convert(value, native, strict=strict, dec_hook=read_hook, str_keys=True)
 
 
@@ -169,7 +171,7 @@ write = msgspec.json.Encoder(enc_hook=write_hook).encode
 
 
 def write_mended(value: Any) -> bytes:
-    """The same, with U+FFFD for each half of a surrogate pair, which UTF-8 cannot hold."""
+    """Encode a value, with U+FFFD for each lone surrogate, which UTF-8 cannot represent."""
     try:
         return write(value)
     except UnicodeEncodeError:
@@ -186,27 +188,27 @@ _WORDS = {
 }
 
 
-# How msgspec says that it is about the name of a member, and not about its value.
+# Marks a msgspec error about the name of a member, not about its value.
 _KEY = "key` in `"
 
 
-# What a reader has against a value: as it says it, or by the places in the value.
-Objection: TypeAlias = str | Sequence[tuple[str, str]]
+# Problems of a value: the message of msgspec, or pydantic's pairs of path and message.
+DecodingProblems: TypeAlias = str | Sequence[tuple[str, str]]
 
 
-def objection(error: msgspec.ValidationError) -> Objection:
-    """What is in an error. The error itself would keep alive all that was read."""
+def decoding_problems(error: msgspec.ValidationError) -> DecodingProblems:
+    """Extract the problems from an error, which itself would keep the decoded values alive."""
     cause = error.__cause__
-    return cause.problems if isinstance(cause, pydantic_models.Refusal) else str(error)
+    return cause.problems if isinstance(cause, pydantic_models.ModelErrors) else str(error)
 
 
-def in_words(error: msgspec.ValidationError) -> list[str]:
-    """What a reader has against a value, one line each: the place in the value, and the words."""
-    return worded(objection(error))
+def error_lines(error: msgspec.ValidationError) -> list[str]:
+    """Format an error of a decoder, one line per problem: path in the value, and message."""
+    return problem_lines(decoding_problems(error))
 
 
-def worded(found: Objection) -> list[str]:
-    """The same for what was in an error."""
+def problem_lines(found: DecodingProblems) -> list[str]:
+    """Format the problems of an error in the same way."""
     if not isinstance(found, str):
         return [f"{place}: {clipped(words)}" for place, words in found]
     words, _, place = found.partition(" - at `")
@@ -223,28 +225,29 @@ def worded(found: Objection) -> list[str]:
 
 
 class Codec(msgspec.Struct, frozen=True):
-    """An annotation, as msgspec takes it."""
+    """An annotation translated for msgspec, with the checks that msgspec leaves to the caller."""
 
+    # The type to decode with msgspec and its hook.
     native: Any
-    # Some constraint is inside of a class of the author's, where msgspec does not see it.
+    # A class of the author has a field with a constraint that msgspec ignores: validate by schema.
     checked: bool = False
-    # There is a dataclass whose defaults msgspec does not put into the object.
+    # There are classes with defaults, which msgspec does not set on the instance of a dataclass.
     lacks_defaults: bool = False
-    # There is a class with a default that all of its objects would share, and could alter.
+    # A class has a mutable default, which all of its instances would share.
     shares_defaults: bool = False
-    # pydantic has a part in it.
-    modelled: bool = False
-    # Fields that are not for callers, though msgspec would let them set them.
+    # pydantic decodes it, or a part of it.
+    uses_pydantic: bool = False
+    # Fields with `init=False`, which msgspec would accept from a client.
     hidden: list[str] = []
-    # The patterns that msgspec matches texts with.
+    # Regular expressions that msgspec matches strings with.
     patterns: list[str] = []
 
 
 def is_plain(annotation: Any) -> bool:
-    """Is this a type that everybody knows?"""
+    """Test for a type that needs no translation."""
     try:
         return annotation in PLAIN and annotation is not object
-    except TypeError:  # not even hashable: others will have something to say to that
+    except TypeError:  # not hashable; reported by later checks
         return False
 
 
@@ -252,11 +255,11 @@ def codec_of(annotation: Any, *, strict: bool = False, closed: bool = False) -> 
     """Translate an annotation.
 
     Args:
-        closed: where a value may be of several classes, unknown members are refused. Elsewhere it
-            is up to the caller to look for them (`schema/unknown_members.py`).
+        closed: in unions that are decoded by trying their members, refuse unknown members of
+            objects. Elsewhere the caller checks for them (`schema/unknown_members.py`).
 
     Raises:
-        TypeError: nobody can read a value of this type from JSON; the message says why.
+        TypeError: values of this type cannot be decoded from JSON; the message says why.
     """
     if is_plain(annotation):
         return Codec(annotation)
@@ -268,22 +271,23 @@ def codec_of(annotation: Any, *, strict: bool = False, closed: bool = False) -> 
         checked=translator.checked,
         lacks_defaults=translator.lacks_defaults,
         shares_defaults=translator.shares_defaults,
-        modelled=translator.modelled,
+        uses_pydantic=translator.uses_pydantic,
         hidden=translator.hidden,
         patterns=translator.patterns,
     )
 
 
-def finished(value: Any, kind: Codec) -> Any:
-    """A value that msgspec has made of this annotation, with defaults of its own."""
+def with_defaults(value: Any, kind: Codec) -> Any:
+    """Complete a decoded value: set the defaults of dataclasses, and copy mutable defaults."""
     if kind.lacks_defaults:
-        put_defaults(value)
-    return renewed(value) if kind.shares_defaults else value
+        set_defaults(value)
+    return fresh_copy(value) if kind.shares_defaults else value
 
 
-def put_defaults(value: Any) -> None:
-    """Give each dataclass in a value the defaults that msgspec leaves to the class, for what is not
-    in the object itself is not written either."""
+def set_defaults(value: Any) -> None:
+    """Set the defaults of each dataclass in a value on its instance.
+
+    msgspec leaves them on the class, and does not encode attributes that the instance lacks."""
     kind = cast(Any, type(value))
     if kind in _LEAVES:
         return
@@ -298,40 +302,42 @@ def put_defaults(value: Any) -> None:
             members.setdefault(name, default)
         inside = list(members.values())
     for item in inside:
-        put_defaults(item)
+        set_defaults(item)
 
 
-# Most values that are met have nothing inside.
+# Types without nested values, which are most of the values visited.
 _LEAVES = frozenset({str, int, float, bool, NoneType, bytes})
 
 
 @lru_cache(1024)
 def _defaults_of(kind: type) -> tuple[tuple[str, Any], ...] | None:
-    """The defaults of a dataclass whose objects have a dict; None if it is no such class."""
+    """Return the defaults of a dataclass with a `__dict__`; None for any other class."""
     if not is_dataclass(kind) or not kind.__dictoffset__:
         return None
-    found = [(field.name, given_default(field)) for field in dataclass_fields(kind)]
+    found = [(field.name, default_of_field(field)) for field in dataclass_fields(kind)]
     return tuple((name, default) for name, default in found if default is not MISSING)
 
 
 class _Translator:
+    """The translation of one annotation, which also collects the fields of its `Codec`."""
+
     def __init__(self, strict: bool, closed: bool) -> None:
         self._strict = strict
         self._closed = closed
         self.checked = False
         self.lacks_defaults = False
         self.shares_defaults = False
-        self.modelled = False
+        self.uses_pydantic = False
         self.hidden: list[str] = []
         self.patterns: list[str] = []
         self._aliases: list[Any] = []
         self._seen: set[Any] = set()
 
     def of(self, annotation: Any) -> Any:
-        """The same type, in terms that msgspec knows."""
+        """Translate a type to one that msgspec supports."""
         origin, args = get_origin(annotation), get_args(annotation)
-        if origin is Annotated:  # whose notes may be anything
-            return self._annotated(annotation, args[0], read_notes(args[1:]))
+        if origin is Annotated:  # before any lookup: its metadata may not be hashable
+            return self._annotated(annotation, args[0], read_metadata(args[1:]))
         named = self._named(annotation)
         if named is not None:
             return named
@@ -342,21 +348,21 @@ class _Translator:
         if not args or fields_of(annotation) is not None:
             return self._class(annotation)
         translated = tuple(arg if arg is ... else self.of(arg) for arg in args)
-        if origin in _LIKE:
-            return _LIKE[origin][translated]
+        if origin in _READ_AS:
+            return _READ_AS[origin][translated]
         return annotation if translated == args else origin[translated]
 
     def _named(self, annotation: Any) -> Any:
-        """What is known by name, or is a name for something else; None if it is neither."""
+        """Translate a builtin type, a `NewType` or an alias; None for anything else."""
         try:
-            if annotation in _SIMPLY:
-                return _SIMPLY[annotation]
+            if annotation in _DIRECT:
+                return _DIRECT[annotation]
         except TypeError:
             if get_origin(annotation) is None:
                 raise TypeError(f"{annotation!r} is not a type") from None
         if isinstance(annotation, NewType):
             return self.of(annotation.__supertype__)
-        alias = aliased(annotation)
+        alias = alias_target(annotation)
         return None if alias is None else self._alias(annotation, alias)
 
     def _alias(self, annotation: Any, alias: Any) -> Any:
@@ -368,18 +374,18 @@ class _Translator:
         return native
 
     def _model(self, annotation: Any, name: str) -> Any:
-        self.modelled = True
-        return _made(name, pydantic_models.reader_of(annotation, strict=self._strict))
+        self.uses_pydantic = True
+        return _hook_type(name, pydantic_models.reader_of(annotation, strict=self._strict))
 
-    def _annotated(self, annotation: Any, base: Any, notes: Notes) -> Any:
-        if notes.beyond is not None:
+    def _annotated(self, annotation: Any, base: Any, metadata: Metadata) -> Any:
+        if metadata.pydantic_only is not None:
             return self._model(annotation, "Validated")
-        self._note_pattern(notes)
-        if notes.meta is None:
+        self._collect_pattern(metadata)
+        if metadata.meta is None:
             return self.of(base)
         if get_origin(base) in _UNIONS:
-            return self._union(get_args(base), notes.meta)
-        return Annotated[self.of(base), notes.meta]
+            return self._union(get_args(base), metadata.meta)
+        return Annotated[self.of(base), metadata.meta]
 
     def _union(self, args: Sequence[Any], meta: msgspec.Meta | None = None) -> Any:
         members: list[Any] = [self.of(arg) for arg in args]
@@ -389,11 +395,13 @@ class _Translator:
         try:
             decoder_of(union, strict=False)
         except TypeError:
-            return _made("Either", _Either(members, self._checks(args), strict=self._strict))
+            return _hook_type(
+                "Either", _UnionReader(members, self._checks(args), strict=self._strict)
+            )
         return union
 
     def _checks(self, args: Sequence[Any]) -> "list[Callable[[bytes], Any] | None]":
-        """For each member of a union, what finds unknown members of objects, if they matter."""
+        """Return a check for unknown members of objects for each member of a union, if needed."""
         if not self._closed:
             return [None for _ in args]
         from .unknown_members import unknown_checker  # noqa: PLC0415
@@ -406,42 +414,42 @@ class _Translator:
         if annotation not in self._seen:
             self._seen.add(annotation)
             for field in fields_of(annotation) or ():
-                self._look_into(field.type)
+                self._inspect_type(field.type)
                 self.lacks_defaults |= field.default is not MISSING
-                self.shares_defaults |= can_change(field.default)
+                self.shares_defaults |= is_mutable(field.default)
             self.hidden += hidden_fields(annotation)
         return annotation
 
-    def _note_pattern(self, notes: Notes) -> None:
-        if "pattern" in notes.bounds:
-            self.patterns.append(notes.bounds["pattern"])
+    def _collect_pattern(self, metadata: Metadata) -> None:
+        if "pattern" in metadata.bounds:
+            self.patterns.append(metadata.bounds["pattern"])
 
-    def _look_into(self, annotation: Any) -> None:
-        """msgspec reads the fields of a class by itself: is there something that it overlooks?"""
+    def _inspect_type(self, annotation: Any) -> None:
+        """Inspect the type of a field, which msgspec decodes itself, for constraints it ignores."""
         origin, args = get_origin(annotation), get_args(annotation)
         if origin is Annotated:
-            notes = read_notes(args[1:])
-            if notes.beyond is not None:
+            metadata = read_metadata(args[1:])
+            if metadata.pydantic_only is not None:
                 raise TypeError(
-                    f"{notes.beyond!r} is only enforced in a pydantic model; make the class that "
-                    "has it one"
+                    f"{metadata.pydantic_only!r} is only enforced in a pydantic model; make the "
+                    "class that has it one"
                 )
-            self.checked |= notes.foreign
-            self._note_pattern(notes)
-            self._look_into(args[0])
+            self.checked |= metadata.foreign
+            self._collect_pattern(metadata)
+            self._inspect_type(args[0])
         elif isinstance(annotation, NewType):
-            self._look_into(annotation.__supertype__)
-        elif (alias := aliased(annotation)) is not None:
-            self._look_into(alias)
+            self._inspect_type(annotation.__supertype__)
+        elif (alias := alias_target(annotation)) is not None:
+            self._inspect_type(alias)
         elif origin is not Literal:
             for arg in args:
-                self._look_into(arg)
+                self._inspect_type(arg)
             if not args or fields_of(annotation) is not None:
                 self._class(annotation)
 
 
 def _bounded(member: Any, meta: msgspec.Meta) -> Any:
-    """A member of a union with a constraint, if it is one that can have it."""
+    """Add a constraint to a member of a union, if msgspec allows it for this type."""
     bounded = Annotated[member, meta]
     try:
         decoder_of(bounded, strict=False)
@@ -450,9 +458,8 @@ def _bounded(member: Any, meta: msgspec.Meta) -> Any:
     return bounded
 
 
-class _Either:
-    """Reads one of several members: the first that fits; of several objects, the one that knows
-    most of what was given."""
+class _UnionReader:
+    """Decodes a union: the first member that fits, classes with fewest unknown members first."""
 
     def __init__(
         self,
@@ -467,7 +474,7 @@ class _Either:
         self._known = [_field_names(member) for member in members]
 
     def __call__(self, value: Any) -> Any:
-        likely = self._likely(value)
+        likely = self._candidates(value)
         for strict in self._modes:
             for number in likely:
                 try:
@@ -480,8 +487,8 @@ class _Either:
         names = " or ".join(getattr(member, "__name__", str(member)) for member in self._members)
         raise ValueError(f"expected {names}")
 
-    def _likely(self, value: Any) -> Sequence[int]:
-        """The numbers of the members, in the order in which they are tried."""
+    def _candidates(self, value: Any) -> Sequence[int]:
+        """Return the indexes of the members, in the order in which they are tried."""
         if not isinstance(value, dict):
             return range(len(self._members))
         names = cast(dict[str, Any], value).keys()

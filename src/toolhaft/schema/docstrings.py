@@ -1,10 +1,11 @@
-"""What a docstring tells a model: its text without the sections, and a line for each parameter.
+"""Docstrings as descriptions for a model: the text without sections, and a line per parameter.
 
-A docstring is prose first: what does not look like a section of Google, NumPy or Sphinx stays in
-the text. Only an `MCP Parameters:` block is written for us, so only that can be wrong.
+Text that is not recognised as a section in the style of Google, NumPy or Sphinx stays in the
+description. Only an `MCP Parameters:` block is specific to this library, so only that can be wrong.
 
-People indent unevenly, so within a section a line that begins with the name of a parameter begins
-its description wherever it stands, unless that parameter is described at the regular place.
+Indentation in docstrings is often uneven. So within a section, a line that begins with the name of
+a parameter starts its description at any indentation, unless that parameter is also described at
+the regular one.
 """
 
 import re
@@ -15,21 +16,21 @@ from msgspec import Struct
 from ..lazy_regex import pattern
 
 _BLOCK = "mcp parameters:"
-# Every section holds one of these; most docstrings hold none, and are done in no time.
+# Every section contains one of these. Most docstrings contain none and need no parsing.
 _MARKERS = (
     *("---", "args:", "arguments:", "params:", "parameters:", "return:", "returns:", "yield"),
     *("raise", "warns:", ":param", ":arg", ":key", ":type", ":rtype", ":return", ":except"),
 )
-# Possessive wherever two parts could share a text, so that nothing is read twice.
+# Quantifiers are possessive wherever two could match the same text, to avoid backtracking.
 _TITLES = r"(?:keyword |other )?(?:arg(?:ument)?s|param(?:eter)?s)|(?:return|yield|raise)s?|warns"
 _TITLE = pattern(rf"(?:{_TITLES}):?")
 _FIELDS = r"param(?:eter)?|arg(?:ument)?|key(?:word)?|r?type|(?:return|yield|raise)s?"
 _FIELD = pattern(rf":(?:{_FIELDS}|except(?:ion)?)(?!\w)[^:]*+:")
 _DESCRIBING = ("arg", "param", "keyword", "other", ":arg", ":param", ":key")
 _ENTRY = pattern(r"[^\s,:(]++(?:\s*+,\s*+[^\s,:(]++)*+\s*+[(:]")
-# An entry of NumPy: names alone on their line, or with a type; anything else goes on with the text.
+# First line of a NumPy entry: names alone, or with a type. Any other line continues the text.
 _HEAD = pattern(r"[^\s,:]++(?:\s*+,\s*+[^\s,:]++)*+\s*+(?::|$)")
-# By style: the lines of the title, how an entry begins, and its names and text.
+# By style: number of title lines, pattern for the start of an entry, and for its names and text.
 _FORMS = {
     "google": (1, _ENTRY, pattern(r"([^:(]*+)(?:\(.*?\)\s*+(?=:))?:(.*)", re.DOTALL)),
     "numpy": (2, _HEAD, pattern(r"([^:\n]*+)[^\n]*+(.*)", re.DOTALL)),
@@ -37,20 +38,24 @@ _FORMS = {
 }
 _BARE = pattern(r"[^\s:-]++[^:-]*+(?:-|:.)")
 _DEFINITION = pattern(r"([^\s-]++)[ \t]*+-(.*)")
-# From here on, a line in a block goes on with the one before.
+# Indentation, in columns, from which a line in a block continues the one before.
 _CONTINUED = 6
 _LITERAL = pattern(r"\s|[-*+] |\d++[.)] |\||[-=~]{3,}+$")
 
 
 class Docstring(Struct, frozen=True):
-    """The text that a model reads about a function, and what it reads about each parameter."""
+    """The description of a function, and those of its parameters by name."""
 
     description: str | None
     parameters: dict[str, str]
 
 
 def read(doc: str, names: Collection[str], what: str) -> Docstring:
-    """Take a docstring apart; a `TypeError` says what is wrong with an `MCP Parameters:` block."""
+    """Parse a docstring.
+
+    Raises:
+        TypeError: an `MCP Parameters:` block is malformed; the message says how.
+    """
     lowered = doc.lower()
     if not any([marker in lowered for marker in _MARKERS]):  # noqa: C419 - half the time
         return Docstring(_prose(_lines(doc)) if "\n" in doc else " ".join(doc.split()) or None, {})
@@ -65,19 +70,19 @@ def read(doc: str, names: Collection[str], what: str) -> Docstring:
             block = _defined(piece[1:], names, what) if block is None else block
         else:
             described = list(_described(style, piece, names))
-            # A section about parameters that is written in no style that we know stays in the text.
+            # A section about parameters that contains no recognisable entry stays in the text.
             has_text = any(piece[_FORMS[style][0] :])
             is_foreign = names and has_text and not described and _describes(piece[0])
             kept += piece if is_foreign else [""]
             for name, text in described:
                 if name in names and text.strip():
                     found.setdefault(name, " ".join(text.split()))
-    # The block is written for a model, the other styles for whoever reads the code.
+    # A block is written for models, the other styles for readers of the code: the block wins.
     return Docstring(_prose(kept), found | (block or {}))
 
 
 def _lines(doc: str) -> list[str]:
-    """The lines without their common margin. Tabs stay: a block has a rule about them."""
+    """Split into lines without their common margin. Tabs stay: indentation is compared later."""
     first, *rest = doc.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     margins = [line[: len(line) - len(text)] for line in rest if (text := line.lstrip())]
     margin = min(dict.fromkeys(margins), key=lambda blank: len(blank.expandtabs()), default="")
@@ -93,17 +98,17 @@ def _underlined(lines: list[str], i: int) -> bool:
 
 
 def _pieces(lines: list[str], names: Collection[str]) -> Iterator[tuple[str, list[str]]]:
-    """The sections, each with its style; between them, line by line, the text."""
+    """Yield sections, each with its style, and the lines of text between them one by one."""
     i, fenced, before = 0, False, ""
     while i < len(lines):
-        # Four spaces make an example of something, as in Markdown, if it is announced or goes on.
+        # As in Markdown, four spaces make an example, after a colon or another such line.
         example = _indent(lines[i]) > 3 and (_indent(before) > 3 or before.endswith(":"))
         style = "text" if fenced or example else _style(lines, i)
         end = i + (2 if style == "numpy" else 1)
         fenced ^= style == "text" and lines[i].count("```") == 1
         indent = 0 if style == "block" else _indent(lines[i])
         if i == 0 and style in ("google", "block") and _BARE.match("".join(lines[1:2])):
-            # A section is all there is, so the margin was that of its entries.
+            # The docstring is a single section, so the margin removed was that of its entries.
             lines = [lines[0], *[("    " + line).rstrip() for line in lines[1:]]]
         while style != "text" and end < len(lines):
             if _ends(style, indent, lines, end) and not _goes_on(style, lines, i, end, names):
@@ -116,11 +121,11 @@ def _pieces(lines: list[str], names: Collection[str]) -> Iterator[tuple[str, lis
 
 def _style(lines: list[str], i: int) -> str:
     line = lines[i].strip()
-    if line.lower().endswith(_BLOCK):  # after a sentence, too, but not as its end
+    if line.lower().endswith(_BLOCK):  # also after a sentence, but not as part of one
         return "block" if line[: -len(_BLOCK)].rstrip()[-1:] in ("", *".!?") else "text"
     if not _TITLE.fullmatch(line.lower()):
         return "sphinx" if _FIELD.match(line) else "text"
-    # Inside a paragraph, a small "args:" is the end of a sentence that was wrapped there.
+    # Inside a paragraph, a lowercase "args:" is the end of a wrapped sentence.
     google = line[-1] == ":" and (line[0].isupper() or i == 0 or not lines[i - 1])
     return "numpy" if _underlined(lines, i) else "google" if google else "text"
 
@@ -129,14 +134,14 @@ def _ends(style: str, indent: int, lines: list[str], i: int) -> bool:
     line = lines[i].strip()
     if not line or _indent(lines[i]) > indent:
         return False
-    # The entries of NumPy are not indented: a title, another style, a lone line comes after them.
+    # NumPy entries are not indented: a title, another style or a lone line ends the section.
     lone = not lines[i - 1] and _indent("".join(lines[i + 1 : i + 2])) <= indent
     other = (lone and " : " not in line) or ":" in (line[0], line[-1]) or _underlined(lines, i)
     return style != "numpy" or other
 
 
 def _goes_on(style: str, lines: list[str], start: int, i: int, names: Collection[str]) -> bool:
-    """Does a section go on at a line that is not indented, because it describes a parameter?"""
+    """Test whether a line that is not indented continues a section: it describes a parameter."""
     line = lines[i].strip()
     if style == "block":
         match = _DEFINITION.match(line)
@@ -151,14 +156,14 @@ def _describes(line: str) -> bool:
 
 
 def _names_at(style: str, line: str) -> list[str]:
-    """The names that an entry begins with; none if a line begins no entry."""
+    """Return the names at the start of an entry; none if the line starts no entry."""
     if not _FORMS[style][1].match(line):
         return []
     return [name.strip() for name in line.partition(":")[0].partition("(")[0].split(",")]
 
 
 def _described(style: str, piece: list[str], names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Names, with their descriptions, in a section of Google, NumPy or Sphinx."""
+    """Yield names and their descriptions from a section of Google, NumPy or Sphinx."""
     form = _FORMS[style][2]
     for entry in _entries(style, piece, names):
         match = form.match("\n".join(entry))
@@ -167,9 +172,9 @@ def _described(style: str, piece: list[str], names: Collection[str]) -> Iterator
 
 
 def _entries(style: str, piece: list[str], names: Collection[str]) -> list[list[str]]:
-    """The lines of a section, parted where a description begins."""
+    """Split the lines of a section where descriptions start."""
     lines = piece[_FORMS[style][0] :]
-    if style == "sphinx":  # whose fields tell what they are, wherever they stand
+    if style == "sphinx":  # its fields are recognised at any indentation
         return [entry for entry in _parted(lines, _fields(lines)) if _describes(entry[0])]
     if not _describes(piece[0]):
         return []
@@ -180,8 +185,10 @@ def _entries(style: str, piece: list[str], names: Collection[str]) -> list[list[
 
 
 def _regular(style: str, lines: list[str], level: int, names: Collection[str]) -> set[int]:
-    """Where entries begin that stand no further in than the first. One of an unknown name stands no
-    further in than the one before: else it goes on with that."""
+    """Find entries that are indented no further than the first.
+
+    An entry with an unknown name must also be indented no further than the one before; otherwise
+    the line continues that one."""
     found: set[int] = set()
     last = level
     for i, line in enumerate(lines):
@@ -203,7 +210,7 @@ def _fields(lines: list[str]) -> set[int]:
 
 
 def _irregular(style: str, lines: list[str], level: int, missing: Set[str]) -> set[int]:
-    """Where parameters that are described nowhere else are described, further in than others."""
+    """Find deeper indented entries of parameters that are described nowhere else."""
     found = {
         i
         for i, line in enumerate(lines)
@@ -213,7 +220,7 @@ def _irregular(style: str, lines: list[str], level: int, missing: Set[str]) -> s
     }
     if style != "numpy":
         return found
-    # There the text stands below the name; a line with nothing further in below it is text.
+    # NumPy has the text below the name: a line without deeper indented text below is text itself.
     return {i for i in found if _has_text_below(lines, i)}
 
 
@@ -249,8 +256,9 @@ def _defined(lines: list[str], names: Collection[str], what: str) -> dict[str, s
 
 
 def _definition(line: str, irregular: Collection[str]) -> "re.Match[str] | None":
-    """A line of a block that begins a description; so far in that others go on with one, only if
-    it is of one of these names."""
+    """Match a line of a block that starts a description.
+
+    At the indentation of continuation lines, only a description of an `irregular` name counts."""
     match = _DEFINITION.match(line.lstrip())
     if match is None or (_indent(line) >= _CONTINUED and match[1] not in irregular):
         return None
@@ -258,7 +266,7 @@ def _definition(line: str, irregular: Collection[str]) -> "re.Match[str] | None"
 
 
 def _prose(lines: list[str]) -> str | None:
-    """Paragraphs on one line each; code, lists and whatever is indented as they are."""
+    """Join each paragraph into one line; keep code, lists and indented lines as they are."""
     out: list[str] = []
     words: list[str] = []
     fenced = doctest = False

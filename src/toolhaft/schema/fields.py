@@ -1,6 +1,7 @@
-"""What a class is made of: its fields, if it travels as an object or as an array.
+"""Fields of dataclasses, structs, TypedDicts, named tuples and attrs classes, in one form.
 
-`dataclasses` takes as long to load as a dozen of our modules. Who has made one has loaded it.
+`dataclasses` takes as long to import as a dozen of our modules, so it is imported only when a
+dataclass is inspected; the author's code has imported it by then.
 """
 
 import typing
@@ -21,14 +22,14 @@ import msgspec
 
 
 class _Missing:
-    """Stands for a default that is not there."""
+    """The type of `MISSING`, the marker for «no default»."""
 
 
 MISSING: Any = _Missing()
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One member of the object."""
+    """One field of a class, as a member of a JSON object."""
 
     name: str
     type: Any
@@ -37,73 +38,72 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def is_kind(annotation: Any, base: type) -> bool:
-    """Is this a class, and one of a kind?"""
+    """Test for a subclass of `base`; False for anything that is not a class."""
     return isinstance(annotation, type) and issubclass(annotation, base)
 
 
 def is_named_tuple(annotation: Any) -> bool:
-    """Is this made by `NamedTuple`?"""
+    """Test for a named tuple class."""
     return is_kind(annotation, tuple) and hasattr(annotation, "_fields")
 
 
 def is_array(annotation: Any) -> bool:
-    """Does a class with fields travel as an array?"""
+    """Test whether a class with fields is encoded as a JSON array."""
     base: Any = get_origin(annotation) or annotation
     if is_kind(base, msgspec.Struct):
         return bool(base.__struct_config__.array_like)
     return is_named_tuple(base)
 
 
-def aliased(annotation: Any) -> Any:
-    """What an alias made by `type X = …` stands for; None if it is none."""
+def alias_target(annotation: Any) -> Any:
+    """Return the target of an alias made by `type X = …`; None for anything else."""
     origin = get_origin(annotation)
     if hasattr(origin, "__value__"):
         return origin.__value__[get_args(annotation)]
     return getattr(annotation, "__value__", None) if origin is None else None
 
 
-def behind(annotation: Any) -> Any:
-    """The type that stands behind a name or a mark, such as `Annotated[int, …]` or
-    `NotRequired[int]`; None if there is neither."""
+def unwrapped_type(annotation: Any) -> Any:
+    """Return the type inside `Annotated[int, …]`, `NotRequired[int]`, a `NewType` or an alias; None
+    for anything else."""
     if get_origin(annotation) in (Annotated, Required, NotRequired, Final):
         return get_args(annotation)[0]
     if isinstance(annotation, NewType):
         return annotation.__supertype__
-    return aliased(annotation)
+    return alias_target(annotation)
 
 
 def is_path(kind: Any) -> bool:
-    """Is this a `pathlib` class? Told by name, for the module takes 5 ms to import; an author who
-    uses it has imported it."""
+    """Test for a `pathlib` class, by name, since the module takes 5 ms to import."""
     return isinstance(kind, type) and any(base.__name__ == "PurePath" for base in kind.__mro__)
 
 
 def is_dataclass(kind: Any) -> bool:
-    """Is this a dataclass, or an object of one?"""
+    """Test for a dataclass or an instance of one."""
     return hasattr(kind if isinstance(kind, type) else type(kind), "__dataclass_fields__")
 
 
 def dataclass_fields(kind: Any) -> tuple[Any, ...]:
-    """The fields of a dataclass, or of an object of one."""
+    """Return the fields of a dataclass or of an instance of one."""
     from dataclasses import fields  # noqa: PLC0415
 
     return fields(kind)
 
 
 def is_dataclass_field(value: object) -> bool:
-    """Was this made by `dataclasses.field`?"""
+    """Test for the result of `dataclasses.field`."""
     kind = type(value)
     return kind.__name__ == "Field" and kind.__module__ == "dataclasses"
 
 
-def given_default(field: Any) -> Any:
-    """The default of a dataclass field, or `MISSING`."""
+def default_of_field(field: Any) -> Any:
+    """Return the default of a dataclass field, or `MISSING`."""
     default = field.default
     return MISSING if type(default).__name__ == "_MISSING_TYPE" else default
 
 
 def fields_of(kind: Any) -> list[Field] | None:
-    """Its fields in the author's order, or None if it is no class of this sort."""
+    """Return the fields of a class in the author's order; None for a type without fields."""
     base: Any = get_origin(kind) or kind
     if not is_kind(base, object):
         return None
@@ -129,7 +129,7 @@ def fields_of(kind: Any) -> list[Field] | None:
 
 
 def hidden_fields(kind: Any) -> list[str]:
-    """The fields that a class keeps to itself (`init=False`)."""
+    """Return the fields with `init=False`, as `Class.field`."""
     base: Any = get_origin(kind) or kind
     if not is_kind(base, object):
         return []
@@ -140,7 +140,7 @@ def hidden_fields(kind: Any) -> list[str]:
 
 
 def tag_of(kind: Any) -> str | None:
-    """The name of the member that tells a struct from others, if it has one."""
+    """Return the name of the tag field of a tagged struct; None for any other type."""
     base: Any = get_origin(kind) or kind
     if not is_kind(base, msgspec.Struct) or base.__struct_config__.tag is None:
         return None
@@ -148,17 +148,17 @@ def tag_of(kind: Any) -> str | None:
 
 
 def _hints(kind: Any, base: Any) -> dict[str, Any]:
-    """The types of the fields; those of a generic class with its arguments put in."""
+    """Return the types of the fields, with the type arguments of a generic class substituted."""
     hints = get_type_hints(base, include_extras=True)
     parameters = getattr(base, "__parameters__", ())
     if not parameters:
         return hints
     given = get_args(kind) or (Any,) * len(parameters)
     known = dict(zip(parameters, given, strict=True))
-    return {name: _filled(hint, known) for name, hint in hints.items()}
+    return {name: _substituted(hint, known) for name, hint in hints.items()}
 
 
-def _filled(hint: Any, known: dict[Any, Any]) -> Any:
+def _substituted(hint: Any, known: dict[Any, Any]) -> Any:
     if hint in known:
         return known[hint]
     inside = getattr(hint, "__parameters__", ())
@@ -180,20 +180,22 @@ def _of_struct(kind: Any, base: Any) -> list[Field]:
 
 
 def _is_required(kind: Any, name: str, hint: object) -> bool:
-    """Python itself cannot tell where annotations are strings: then the marks are still in them."""
+    """Test whether a key of a TypedDict is required.
+
+    For annotations that are strings, `__required_keys__` ignores `Required` and `NotRequired`."""
     if get_origin(hint) is Required:
         return True
     return get_origin(hint) is not NotRequired and name in kind.__required_keys__
 
 
 def _of_dataclass(field: Any, hints: dict[str, Any]) -> Field:
-    default = given_default(field)
+    default = default_of_field(field)
     required = default is MISSING and not callable(field.default_factory)
     return Field(field.name, hints[field.name], required, default)
 
 
 def _of_attrs(attribute: Any, hints: dict[str, Any]) -> Field:
-    # attrs itself is not imported: its marker for «no default» and its factories are told by name.
+    # attrs is not imported: its marker for «no default» and its factories are recognised by name.
     default = attribute.default
     kind = type(default).__name__
     required = kind == "_Nothing"

@@ -1,7 +1,7 @@
-"""Python types to JSON Schema (2020-12), as a model wants to read it.
+"""Python types to JSON Schema (2020-12), kept short for models.
 
-Lean on purpose: no titles, the author's order, `$ref` only where a type contains itself. What is
-published is what the decoder accepts; a type that has no schema is refused when it is registered.
+No titles, the author's order, `$ref` only where a type contains itself. The published schema
+describes what the decoder accepts. A type without a schema is refused at registration.
 """
 
 import datetime
@@ -16,8 +16,8 @@ from typing import Any, Literal, NotRequired, Required, Union, cast, get_args, g
 
 import msgspec
 
-from .annotated import Notes, read_notes
-from .fields import MISSING, Field, aliased, fields_of, is_array, is_kind, is_path, tag_of
+from .annotated import Metadata, read_metadata
+from .fields import MISSING, Field, alias_target, fields_of, is_array, is_kind, is_path, tag_of
 from .pydantic_models import is_model, or_null, schema_of_model
 
 Schema: typing.TypeAlias = dict[str, Any]
@@ -58,7 +58,7 @@ _JSON_TYPES: dict[type, str] = {
 _ARRAYS = (list, Sequence, Iterable)
 _SETS = (set, frozenset, AbstractSet)
 _MAPPINGS = (dict, Mapping)
-# Constraints, and what JSON Schema calls them.
+# Constraints by msgspec's names, and their JSON Schema keywords.
 _CONSTRAINTS = {
     "gt": "exclusiveMinimum",
     "ge": "minimum",
@@ -67,26 +67,30 @@ _CONSTRAINTS = {
     "multiple_of": "multipleOf",
     "pattern": "pattern",
 }
+# Suffix of the keywords for `min_length` and `max_length`, by JSON type.
 _LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
 
 
-# What an author is told to do who has annotated something else.
-CARRIED = "use a type that JSON can carry, such as str, int, list[str] or a dataclass"
+# Advice at the end of an error about an annotation that JSON cannot represent.
+JSON_TYPES_ADVICE = "use a type that JSON can carry, such as str, int, list[str] or a dataclass"
 
 
 class UnknownType(TypeError):
-    """A type that cannot be told in JSON."""
+    """A type that JSON cannot represent."""
 
 
 def schema_of(annotation: object, *, given: bool = False) -> Schema:
-    """The schema of a type: of what we give, or of what we are given.
+    """Return the schema of a type.
+
+    Args:
+        given: for input, which a client sends; otherwise for output, which the server sends.
 
     Raises:
-        UnknownType: there is none.
+        UnknownType: the type has no schema.
     """
     builder = _Builder(given=given, promised=not given)
     schema = builder.of(annotation)
-    if set(schema) == {"$ref"}:  # the root has to say what it is
+    if set(schema) == {"$ref"}:  # the root must have a type, not a reference
         schema = builder.shared[schema["$ref"].removeprefix("#/$defs/")]
     if builder.shared:
         schema = {**schema, "$defs": builder.shared}
@@ -99,10 +103,13 @@ def object_schema(
     *,
     published: bool = True,
 ) -> Schema:
-    """The schema of an object: each property with its type, description and default.
+    """Return the schema of an object: each property with its type, description and default.
 
-    A default of `MISSING` is none. What is not published is for ourselves, and says all that is
-    accepted: None where it is the default, and what is twice in a set."""
+    Args:
+        properties: name, type, description and default; `MISSING` means no default.
+        published: for clients. The unpublished schema is for validation, and describes all that is
+            accepted: null where None is the default, and duplicates in a set.
+    """
     builder = _Builder(given=published, exact=published)
     members: Schema = {}
     for name, annotation, description, default in properties:
@@ -110,9 +117,9 @@ def object_schema(
         if description is not None:
             member["description"] = description
         if default is not MISSING and default is not None:
-            _put_default(member, default)
+            _add_default(member, default)
         members[name] = member
-    # Also if there are none: some models' interfaces refuse an object that does not say so.
+    # Also if empty: some model APIs refuse an object schema without `properties`.
     schema: Schema = {"type": "object", "properties": members}
     if required:
         schema["required"] = list(required)
@@ -122,61 +129,65 @@ def object_schema(
     return schema
 
 
-def _put_default(member: Schema, default: object) -> None:
+def _add_default(member: Schema, default: object) -> None:
     try:
         plain = msgspec.to_builtins(default, enc_hook=_plain, order="deterministic")
         told = msgspec.json.decode(msgspec.json.encode(plain))
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return  # not a JSON value: the parameter is optional all the same
-    if told == plain:  # which an infinity is not
+        return  # not a JSON value: the parameter is optional anyway
+    if told == plain:  # false for an infinity, which is encoded as null
         member["default"] = told
 
 
 def _plain(value: object) -> str:
-    """Of what msgspec does not know, paths are the defaults that say something to a reader."""
+    """Encode a path (`enc_hook`); other types that msgspec does not support get no default."""
     if not is_path(type(value)):
         raise TypeError("not a JSON value")
     return str(value)
 
 
 class _Builder:
-    """Walks one annotation; remembers what it is inside of, to find recursion."""
+    """The schema of one annotation, built recursively.
+
+    Args:
+        given: the schema describes input; null is dropped where None is the default.
+        exact: include `uniqueItems`. Input with duplicates in a set is accepted without harm.
+        promised: the schema describes output. Formats of times are dropped, since they require a
+            time zone, which Python's times may lack.
+    """
 
     def __init__(self, *, given: bool = False, exact: bool = False, promised: bool = False) -> None:
-        # Is it about what a client gives us? Then whoever means None may leave it out.
         self._given = given
-        # Do we want to be given a set without repetitions? They do no harm.
         self._exact = exact
-        # Is it about what we give? Python's times may lack a zone, which the formats ask for.
         self._promised = promised
-        # Is this one of several types that are told apart by a tag?
+        # The current type is a member of a union that is discriminated by a tag.
         self._tagged = False
         self._aliases: list[object] = []
         self.shared: dict[str, Schema] = {}
-        # Names in `$defs`, by the type they stand for.
+        # Names in `$defs`, by type.
         self._names: dict[object, str] = {}
         self._inside: list[object] = []
         self._recursive: set[object] = set()
 
     def member(self, annotation: Any, default: object) -> Schema:
-        """The schema of a member that may have a default."""
+        """Return the schema of a member that may have a default."""
         schema = self.of(annotation)
         if self._given and default is None:
             _drop_null(schema)
         return schema
 
     def of(self, annotation: object) -> Schema:
-        """The schema of a type."""
+        """Return the schema of a type."""
         origin, args = get_origin(annotation), get_args(annotation)
-        if origin is typing.Annotated:  # whose notes may be anything
-            return self._annotated(annotation, args[0], read_notes(args[1:]))
+        if origin is typing.Annotated:  # before any lookup: its metadata may not be hashable
+            return self._annotated(annotation, args[0], read_metadata(args[1:]))
         try:
             if annotation in _PLAIN:
                 return self._plain(dict(_PLAIN[annotation]))
         except TypeError:
             if origin is None:
                 raise UnknownType(f"{annotation!r} is not a type") from None
-        alias = aliased(annotation)
+        alias = alias_target(annotation)
         if alias is not None:
             return self._of_alias(annotation, alias)
         if origin is None:
@@ -243,7 +254,7 @@ class _Builder:
             members.remove({"type": "integer"})
         if len(members) == 1:
             return members[0]
-        # The short way to say «or null», and any other choice between bare types.
+        # The short form for «or null» and for other unions of bare types.
         if all(set(member) == {"type"} for member in members):
             return {"type": [member["type"] for member in members]}
         return or_null({"anyOf": members})
@@ -254,18 +265,18 @@ class _Builder:
         self._tagged = False
         return schema
 
-    def _annotated(self, annotation: Any, base: Any, notes: Notes) -> Schema:
-        schema = self.of(base) if notes.beyond is None else self._of_model(annotation)
-        _constrain(schema, notes.bounds)
-        if notes.description is not None:
-            schema["description"] = notes.description
-        schema.update(notes.extra)
+    def _annotated(self, annotation: Any, base: Any, metadata: Metadata) -> Schema:
+        schema = self.of(base) if metadata.pydantic_only is None else self._of_model(annotation)
+        _constrain(schema, metadata.bounds)
+        if metadata.description is not None:
+            schema["description"] = metadata.description
+        schema.update(metadata.extra)
         return schema
 
     def _of_class(self, annotation: Any) -> Schema:
         if isinstance(annotation, typing.NewType):
             return self.of(annotation.__supertype__)
-        if is_kind(annotation, enum.Flag):  # members can be put together
+        if is_kind(annotation, enum.Flag):  # members can be combined
             return {"type": "integer"}
         if is_kind(annotation, enum.Enum):
             return _choices(tuple(member.value for member in annotation))
@@ -276,7 +287,7 @@ class _Builder:
         fields = fields_of(annotation)
         if fields is None:
             raise UnknownType(
-                _mistaken(annotation) or f"{_name(annotation)} cannot be described in JSON Schema"
+                _suggestion(annotation) or f"{_name(annotation)} cannot be described in JSON Schema"
             )
         if self._promised and hasattr(annotation, "__attrs_attrs__"):
             _check_private(annotation, fields)
@@ -309,9 +320,9 @@ class _Builder:
         for field in fields:
             properties[field.name] = member = self.member(field.type, field.default)
             if field.default is not MISSING and field.default is not None:
-                _put_default(member, field.default)
+                _add_default(member, field.default)
         self._inside.pop()
-        # Where there is nothing to choose from, the tag need not be told.
+        # Outside a union the tag is optional.
         required = [field.name for field in fields if field.required and field.name != tag]
         schema: Schema = {"type": "object", "properties": properties}
         if required:
@@ -325,7 +336,7 @@ class _Builder:
         return schema
 
     def _shared_name(self, annotation: object) -> str:
-        """A name for a type that contains itself: its own, unless another type has it."""
+        """Return the name in `$defs` of a recursive type: its own, unless another type has it."""
         if annotation not in self._names:
             name, others = _name(annotation), len(self._names)
             taken = name in self._names.values() or name in self.shared
@@ -340,13 +351,13 @@ def _check_private(kind: Any, fields: Sequence[Field]) -> None:
 
 
 def _is_closed(kind: Any) -> bool:
-    """Does a class itself forbid unknown members? What is given has none, whatever the class."""
+    """Test whether a class itself forbids unknown members; for input, all classes do."""
     base: Any = get_origin(kind) or kind
     return is_kind(base, msgspec.Struct) and bool(base.__struct_config__.forbid_unknown_fields)
 
 
 def _renamed(schema: Any, old: str, new: str) -> Any:
-    """A schema in which something shared has another name."""
+    """Rename a definition in all references to it."""
     if isinstance(schema, list):
         return [_renamed(item, old, new) for item in schema]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(schema, dict):
@@ -363,7 +374,7 @@ def _choices(values: tuple[Any, ...]) -> Schema:
 
 
 def _drop_null(schema: Schema) -> None:
-    """Some clients cannot read a choice with null, and one that may be left out needs none."""
+    """Remove null from the types of an optional member: some clients do not support such unions."""
     kinds: Any = schema.get("type")
     if isinstance(kinds, list) and "null" in kinds:
         others = [kind for kind in cast(list[str], kinds) if kind != "null"]
@@ -377,7 +388,7 @@ def _drop_null(schema: Schema) -> None:
 
 
 def _constrain(schema: Schema, bounds: Mapping[str, Any]) -> None:
-    """Put constraints into a schema, in the words that its type has for them."""
+    """Add constraints to a schema, by the keywords for its type."""
     kinds = schema.get("type")
     kind = kinds
     if isinstance(kinds, list):
@@ -390,8 +401,8 @@ def _constrain(schema: Schema, bounds: Mapping[str, Any]) -> None:
             schema[_CONSTRAINTS[name]] = value
 
 
-def _mistaken(annotation: object) -> str | None:
-    """Which type was meant by what bears its name; None if that cannot be told."""
+def _suggestion(annotation: object) -> str | None:
+    """Suggest the type meant by a module or function of the same name; None if there is none."""
     if annotation is any:
         return "any is a function; write typing.Any"
     if not isinstance(annotation, types.ModuleType):

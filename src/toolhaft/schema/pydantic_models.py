@@ -1,6 +1,6 @@
-"""pydantic, if the author uses it: models and validators as parameters and as results.
+"""pydantic models and validators as parameters and results, if pydantic is installed.
 
-The only module that knows pydantic, and it is loaded only by those who have a use for it.
+The only module that depends on pydantic, which is imported at the first type that needs it.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,30 +15,33 @@ from ..encoding.json_bounds import TooMuch
 Schema = dict[str, Any]
 
 
-# Python's times may lack a zone, and a set that is given as a list may have something twice.
-_NOT_PROMISED = [
+# Keywords dropped for output: Python's times may lack a zone, and a list returned for a set may
+# have duplicates.
+_DROPPED_FOR_OUTPUT = [
     ("format", "date-time"), ("format", "time"), ("format", "duration"), ("uniqueItems", True),
 ]  # fmt: skip
 
 
+# Errors of one value that are formatted.
 _MOST_ERRORS = 1_000
-# Where pydantic's schemas say what is hashed, and what is hashed with a secret, or one of a few.
+# Member of a core schema with the type that is hashed; and types that are hashed with a secret, or
+# have few values.
 _HASHED = {"set": "items_schema", "frozenset": "items_schema", "dict": "keys_schema"}
-_SECRETLY_HASHED = ("str", "bytes", "bool", "literal", "enum", "date", "none")
+_SAFELY_HASHED = ("str", "bytes", "bool", "literal", "enum", "date", "none")
 
 
 def is_model(kind: Any) -> bool:
-    """Is this a class that pydantic validates: a model, one of its dataclasses or of its types?"""
+    """Test for a class that pydantic validates: a model, a pydantic dataclass or pydantic type."""
     return isinstance(kind, type) and (
         "__pydantic_validator__" in vars(kind) or hasattr(kind, "__get_pydantic_core_schema__")
     )
 
 
 class Reader:
-    """Makes a value of a type out of JSON.
+    """A decoder of one type, by pydantic.
 
     Raises:
-        TypeError: pydantic is not installed, or does not know the type either.
+        TypeError: pydantic is not installed, or does not support the type.
     """
 
     def __init__(self, annotation: Any, *, strict: bool = False) -> None:
@@ -47,27 +50,26 @@ class Reader:
         self._bounds = cache(partial(_bounds_of, self._adapter))
 
     def __call__(self, value: Any) -> Any:
-        """Read a value that was decoded before.
+        """Validate a value that was decoded from JSON.
 
         Raises:
-            Refusal: it does not fit.
+            ModelErrors: it does not fit.
         """
         text = msgspec.json.encode(value)
         try:
             self._bounds().check(value, len(text))
         except TooMuch as error:
-            raise Refusal([("", str(error))]) from None
+            raise ModelErrors([("", str(error))]) from None
         return self._validated(text)
 
     def of_text(self, raw: msgspec.Raw | bytes) -> Any:
-        """Read a value from its text, which is JSON.
+        """Decode and validate a value from its JSON text.
 
         Raises:
-            ValidationError: of msgspec, as for a hook of its decoders; it does not fit, or has a
-                number that no float can hold.
+            msgspec.ValidationError: it does not fit, or has a number beyond the range of floats.
         """
         try:
-            if self._bounds().are_kept(len(raw)):
+            if self._bounds().always_hold(len(raw)):
                 return self._validated(bytes(raw))
             return self(msgspec.json.decode(raw))
         except (TypeError, ValueError) as error:
@@ -75,23 +77,23 @@ class Reader:
 
     def _validated(self, text: bytes) -> Any:
         try:
-            # As text, for only there a date is a string even for those who are strict.
+            # From text, since only JSON mode accepts a string for a date when strict.
             return self._adapter.validator.validate_json(text, strict=self._strict)
         except import_module("pydantic").ValidationError as error:
-            raise Refusal(_problems(error)) from None
+            raise ModelErrors(_problems(error)) from None
 
 
 def reader_of(annotation: Any, *, strict: bool = False) -> Reader:
-    """What makes a value of this type out of JSON.
+    """Create a decoder of this type.
 
     Raises:
-        TypeError: pydantic is not installed, or does not know the type either.
+        TypeError: pydantic is not installed, or does not support the type.
     """
     return Reader(annotation, strict=strict)
 
 
 def _bounds_of(adapter: Any) -> Any:
-    """What a value may be, so that pydantic does not check it for long."""
+    """Return the bounds on values, beyond which pydantic would validate for too long."""
     from .cost.validation_steps import Bounds  # noqa: PLC0415
 
     try:
@@ -102,7 +104,8 @@ def _bounds_of(adapter: Any) -> Any:
 
 
 def _is_hashed(schema: Any) -> bool:
-    """Does pydantic make sets or dicts of what can be made to collide (`cost/argument_load.py`)?"""
+    """Test for sets or dicts of types for which a client can choose values with colliding hashes
+    (`cost/argument_load.py`)."""
     if isinstance(schema, list | tuple):
         return any(map(_is_hashed, cast(Sequence[Any], schema)))
     if not isinstance(schema, dict):
@@ -110,20 +113,20 @@ def _is_hashed(schema: Any) -> bool:
     members = cast(Schema, schema)
     place = _HASHED.get(cast(str, members.get("type")))
     hashed: Any = members.get(place) if place else None
-    if isinstance(hashed, dict) and hashed.get("type") not in _SECRETLY_HASHED:  # pyright: ignore[reportUnknownMemberType]
+    if isinstance(hashed, dict) and hashed.get("type") not in _SAFELY_HASHED:  # pyright: ignore[reportUnknownMemberType]
         return True
     return any(map(_is_hashed, members.values()))
 
 
-def dumped(value: Any) -> Any:
-    """A model as JSON values."""
+def to_json_values(value: Any) -> Any:
+    """Convert a model to JSON values."""
     return _adapter_of_class(cast(Any, type(value))).dump_python(value, mode="json", by_alias=True)
 
 
 def schema_of_model(
     annotation: Any, *, serialized: bool = False
 ) -> tuple[Schema, dict[str, Schema]]:
-    """Its schema, lean as ours, and what has to be shared because it contains itself."""
+    """Return the schema of a model, simplified, and the definitions of its recursive types."""
     mode = "serialization" if serialized else "validation"
     adapter = _adapter(annotation)
     try:
@@ -132,7 +135,7 @@ def schema_of_model(
         raise TypeError(str(error).splitlines()[0]) from None
     shared: dict[str, Schema] = found.pop("$defs", {})
     kept: dict[str, Schema] = {}
-    lean = _Lean(shared, kept, serialized).of(found)
+    lean = _Simplifier(shared, kept, serialized).of(found)
     return lean, kept
 
 
@@ -143,7 +146,7 @@ def _adapter_of_class(kind: type) -> Any:
 
 @cache
 def reader_of_class(kind: type) -> Callable[[Any], Any]:
-    """The same for a class, which is asked for again and again."""
+    """Return the cached decoder of a class."""
     return reader_of(kind)
 
 
@@ -158,8 +161,8 @@ def _adapter(annotation: Any) -> Any:
         raise TypeError(str(error).splitlines()[0]) from None
 
 
-class Refusal(ValueError):
-    """What a model has against a value: the places in it, and the words."""
+class ModelErrors(ValueError):
+    """The problems that pydantic found in a value: pairs of path and message."""
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
         self.problems = problems
@@ -167,8 +170,9 @@ class Refusal(ValueError):
 
 
 def _problems(error: Any) -> list[tuple[str, str]]:
-    """What pydantic has found. To put an error into words takes far longer than to find it, and
-    there is no way to have only some of them."""
+    """Return the problems in an error of pydantic, or only their number if there are too many.
+
+    Formatting takes far longer than validation, and pydantic formats either all errors or none."""
     count: int = error.error_count()
     if count > _MOST_ERRORS:
         return [("", f"does not fit, for {count:,} reasons")]
@@ -181,7 +185,7 @@ def _place(steps: Sequence[str | int]) -> str:
 
 
 def or_null(schema: Schema) -> Schema:
-    """`T | None` without a choice of schemas, if there is one type beside null."""
+    """Simplify the `anyOf` of `T | None` to `"type": [T, "null"]`, if T is a single type."""
     others = [each for each in schema["anyOf"] if each != {"type": "null"}]
     if len(others) != 1 or len(others) == len(schema["anyOf"]):
         return schema
@@ -195,8 +199,8 @@ def or_null(schema: Schema) -> Schema:
     return {**other, "type": [kind, "null"], **rest}
 
 
-class _Lean:
-    """Takes titles out, and puts definitions where they are used, but for recursion."""
+class _Simplifier:
+    """Simplifies a schema of pydantic: no titles, and definitions inlined unless recursive."""
 
     def __init__(
         self, shared: dict[str, Schema], kept: dict[str, Schema], serialized: bool
@@ -215,7 +219,7 @@ class _Lean:
         name = str(members.get("$ref", "")).removeprefix("#/$defs/")
         if name in self._shared:
             rest = {key: value for key, value in members.items() if key != "$ref"}
-            return {**self._referred(name), **self.of(rest)}
+            return {**self._definition(name), **self.of(rest)}
         kind = {"type": members["type"]} if isinstance(members.get("type"), str) else {}
         lean: Schema = {
             key: self._member(key, value)
@@ -225,7 +229,7 @@ class _Lean:
         return or_null(lean) if "anyOf" in lean else lean
 
     def _is_noise(self, key: str, value: Any) -> bool:
-        if self._serialized and (key, value) in _NOT_PROMISED:
+        if self._serialized and (key, value) in _DROPPED_FOR_OUTPUT:
             return True
         return (
             (key == "title" and isinstance(value, str))
@@ -238,7 +242,7 @@ class _Lean:
             return {name: self.of(each) for name, each in value.items()}
         return value if key in ("default", "const", "enum", "examples") else self.of(value)
 
-    def _referred(self, name: str) -> Schema:
+    def _definition(self, name: str) -> Schema:
         if name in self._inside:
             self._kept.setdefault(name, {})
             return {"$ref": f"#/$defs/{name}"}

@@ -1,13 +1,12 @@
-"""Members of objects that their class does not have, found in the text of a value.
+"""Detection of unknown members of objects, in the JSON text of a value.
 
-A key that is misspelled is to be refused wherever it stands. msgspec can do that for structs which
-are declared so, and not for dataclasses, attrs classes or TypedDicts, whose unknown members it
-skips. So each class gets a twin here: a struct with the same names that forbids all others, and
-leaves the values unread. The text is decoded a second time, into twins, which fails where a member
-is unknown.
+A misspelled key must be refused at any depth. msgspec can refuse it for structs with
+`forbid_unknown_fields`, but skips unknown members of dataclasses, attrs classes and TypedDicts. So
+each class gets a twin here: a struct with the same field names that forbids all others and leaves
+the values raw. The text is decoded a second time, into twins, which fails at an unknown member.
 
-That takes half as long as the first time, and can mostly be left out: if there are as many colons
-in the text as members that had to be given, there is no place for another one.
+The second pass takes half as long as the first, and is skipped for most values: if the text has as
+many colons as the value has required members, it has no other members.
 """
 
 import types
@@ -30,14 +29,14 @@ from typing import (
 import msgspec
 from msgspec import Raw
 
-from .annotated import read_notes
+from .annotated import read_metadata
 from .codecs import Decode
-from .fields import Field, behind, fields_of, is_array, is_kind
+from .fields import Field, fields_of, is_array, is_kind, unwrapped_type
 from .pydantic_models import is_model
 
 Count: TypeAlias = Callable[[Any], int]
 
-# For types that are known at run time only.
+# Aliases for subscription with types that are known only at run time.
 _ListOf: Any = list
 _DictOf: Any = dict
 _TupleOf: Any = tuple
@@ -46,29 +45,28 @@ _UNIONS = (Union, types.UnionType)
 _MAPPINGS = (dict, abc.Mapping, abc.MutableMapping)
 _LISTS = (list, abc.Sequence, abc.Iterable, abc.MutableSequence, abc.Collection)
 _SETS = (set, frozenset, abc.Set, abc.MutableSet)
-# Read again as they are, which is quicker than to leave them unread.
+# Decoded in twins as well, which is faster than keeping them as `Raw`.
 _NUMBERS = frozenset({int, float, bool})
 
 
-class _Least(NamedTuple):
-    """How many members the text of a value has at least."""
+class _MemberCount(NamedTuple):
+    """The least number of members in the JSON text of a value."""
 
     fixed: int = 0
-    # What depends on the value.
+    # Counts the members that depend on the value; None if there are none.
     inside: Count | None = None
 
 
 class _Twin(NamedTuple):
-    """What is made of an annotation. Without a class in it, the type is `Raw` or a number."""
+    """The twin of an annotation. If it contains no class, the type is `Raw` or a number."""
 
     type: Any = Raw
-    least: _Least = _Least()
+    least: _MemberCount = _MemberCount()
     has_class: bool = False
 
 
 def unknown_checker(annotation: Any, *, strict: bool) -> Callable[[bytes], Any] | None:
-    """What reads the text of a value of this type only to find unknown members in it; None if
-    there is no class whose members could be unknown.
+    """Create a check of JSON text for unknown members of objects; None if the type has no class.
 
     The function that is returned raises `msgspec.ValidationError` for an unknown member.
     """
@@ -79,40 +77,40 @@ def unknown_checker(annotation: Any, *, strict: bool) -> Callable[[bytes], Any] 
 def refusing_unknown(
     decode: Decode, parameters: Iterable[tuple[str, Any, bool]], *, strict: bool
 ) -> Decode:
-    """A decoder of arguments that also refuses unknown members inside of them.
+    """Extend a decoder of arguments so that it refuses unknown members of objects in them.
 
     Args:
-        decode: makes an object with one attribute per parameter, and refuses unknown arguments.
-        parameters: the name and the type of each, and whether it is required.
+        decode: returns an object with one attribute per parameter, and refuses unknown arguments.
+        parameters: the name and type of each, and whether it is required.
     """
     twins = _Twins()
     found = [(name, twins.of(kind), required) for name, kind, required in parameters]
     closed = [(name, twin.type, None) for name, twin, _ in found if twin.has_class]
     if not closed:
         return decode
-    # All other arguments are unknown to it, and skipped.
+    # This struct allows unknown fields, so it skips all other arguments.
     find = _decoder(msgspec.defstruct("Arguments", closed), strict).decode
     least = _sum_of([(attrgetter(name), twin.least) for name, twin, required in found if required])
     return _closed(decode, find, least)
 
 
 def refusing_unknown_inside(decode: Decode, annotation: Any, *, strict: bool) -> Decode:
-    """A decoder of values of one type that also refuses unknown members of objects in them."""
+    """Extend a decoder of one type so that it refuses unknown members of objects."""
     twin = _Twins().of(annotation)
     if not twin.has_class:
         return decode
     return _closed(decode, _decoder(twin.type, strict).decode, twin.least)
 
 
-def _closed(decode: Decode, find: Decode, known: _Least) -> Decode:
-    """A decoder that also looks for unknown members, unless there is no place for one."""
+def _closed(decode: Decode, find: Decode, known: _MemberCount) -> Decode:
+    """Extend a decoder by the second pass, skipped if the number of colons rules members out."""
     fixed, inside = known
 
     def decode_closed(raw: Raw | bytes) -> Any:
         made = decode(raw)
         try:
             least = fixed if inside is None else fixed + inside(made)
-        except (TypeError, AttributeError, LookupError):  # its __post_init__ has altered an object
+        except (TypeError, AttributeError, LookupError):  # changed by a __post_init__
             least = -1
         if bytes(raw).count(b":") != least:
             find(raw)
@@ -125,43 +123,43 @@ def _decoder(twin: Any, strict: bool) -> "msgspec.json.Decoder[Any]":
     return msgspec.json.Decoder(twin, strict=strict)
 
 
-def _sum_of(parts: Sequence[tuple[Callable[[Any], Any], _Least]]) -> _Least:
-    """The members of an object whose required ones are these."""
+def _sum_of(parts: Sequence[tuple[Callable[[Any], Any], _MemberCount]]) -> _MemberCount:
+    """Count the members of an object with these required members."""
     fixed = len(parts) + sum(least.fixed for _, least in parts)
     counts = [(get, least.inside) for get, least in parts if least.inside is not None]
     if not counts:
-        return _Least(fixed)
+        return _MemberCount(fixed)
     if len(counts) == 1:
         [(get, count)] = counts
-        return _Least(fixed, _in_one(get, count))
+        return _MemberCount(fixed, _in_one(get, count))
 
     def in_some(value: Any) -> int:
         return sum([count(get(value)) for get, count in counts])
 
-    return _Least(fixed, in_some)
+    return _MemberCount(fixed, in_some)
 
 
 def _in_one(get: Callable[[Any], Any], count: Count) -> Count:
     return lambda value: count(get(value))
 
 
-def _in_each(least: _Least) -> Count | None:
-    """The members in the items of a list."""
+def _in_each(least: _MemberCount) -> Count | None:
+    """Count the members in the items of a list."""
     fixed, inside = least
     if inside is not None:
         return lambda value: fixed * len(value) + sum(map(inside, value))
     return (lambda value: fixed * len(value)) if fixed else None
 
 
-def _in_values(least: _Least) -> Count:
-    """The members of a dict, and those in its values."""
+def _in_values(least: _MemberCount) -> Count:
+    """Count the members of a dict and those in its values."""
     each, inside = least.fixed + 1, least.inside
     if inside is not None:
         return lambda value: each * len(value) + sum(map(inside, value.values()))
     return lambda value: each * len(value)
 
 
-def _unless_none(least: _Least) -> Count:
+def _unless_none(least: _MemberCount) -> Count:
     fixed, inside = least
     if inside is not None:
         return lambda value: 0 if value is None else fixed + inside(value)
@@ -169,19 +167,19 @@ def _unless_none(least: _Least) -> Count:
 
 
 class _Twins:
-    """Makes the twins of the classes in some annotations, one for each class."""
+    """Creates twins of annotations, with one twin per class."""
 
     def __init__(self) -> None:
         self._made: dict[Any, _Twin] = {}
-        # Classes whose fields are being looked at, by the name that stands for the twin meanwhile.
-        self._begun: dict[Any, str] = {}
+        # Names of the twins under construction, by class, for references from recursive types.
+        self._in_progress: dict[Any, str] = {}
 
     def of(self, annotation: Any) -> _Twin:
-        """The twin of a type."""
+        """Return the twin of a type."""
         origin, args = get_origin(annotation), get_args(annotation)
-        if origin is Annotated and read_notes(args[1:]).beyond is not None:
+        if origin is Annotated and read_metadata(args[1:]).pydantic_only is not None:
             return _Twin()  # pydantic reads it
-        inner = behind(annotation)
+        inner = unwrapped_type(annotation)
         if inner is not None:
             return self.of(inner)
         if origin in _UNIONS:
@@ -195,11 +193,11 @@ class _Twins:
     def _container(self, origin: Any, args: tuple[Any, ...]) -> _Twin:
         if origin in _MAPPINGS:
             value = self.of(args[1])
-            least = _Least(0, _in_values(value.least))
+            least = _MemberCount(0, _in_values(value.least))
             return _Twin(_DictOf[str, value.type], least, True) if value.has_class else _Twin()
         if origin in _LISTS or (origin is tuple and args[-1] is ...):
             item = self.of(args[0])
-            least = _Least(0, _in_each(item.least))
+            least = _MemberCount(0, _in_each(item.least))
             return _Twin(_ListOf[item.type], least, True) if item.has_class else _Twin()
         items = [self.of(arg) for arg in args]
         if not any(item.has_class for item in items):
@@ -214,35 +212,35 @@ class _Twins:
         twins = [self.of(arg) for arg in args]
         if not any(twin.has_class for twin in twins):
             return _Twin()
-        # What is no class stays as it is, so that one is told from the other as before.
+        # Other members keep their types, so that msgspec selects the same member as before.
         members = [
             twin.type if twin.has_class else arg for twin, arg in zip(twins, args, strict=True)
         ]
         union: Any = Union[tuple(members)]  # noqa: UP007 - the members are in a list
-        if not self._begun:  # the union of a field is one that msgspec knows, or is not registered
+        if not self._in_progress:  # msgspec supports unions in fields, or registration failed
             try:
                 _decoder(union, strict=False)
             except TypeError:
-                return _Twin()  # our own reader tries its members, and checks each of them itself
+                return _Twin()  # the hook for unions checks each member itself
         if len(args) == 2 and type(None) in args:
             least = twins[0 if args[1] is type(None) else 1].least
-            return _Twin(union, _Least(0, _unless_none(least)), True)
+            return _Twin(union, _MemberCount(0, _unless_none(least)), True)
         return _Twin(union, has_class=True)
 
     def _class(self, annotation: Any) -> _Twin:
         if annotation in self._made:
             return self._made[annotation]
-        if annotation in self._begun:
-            return _Twin(ForwardRef(self._begun[annotation]), has_class=True)
+        if annotation in self._in_progress:
+            return _Twin(ForwardRef(self._in_progress[annotation]), has_class=True)
         fields = fields_of(annotation)
         if fields is None:
             return _Twin(annotation if annotation in _NUMBERS else Raw)
-        name = self._begun[annotation] = f"Twin{len(self._made) + len(self._begun)}"
+        name = self._in_progress[annotation] = f"Twin{len(self._made) + len(self._in_progress)}"
         inside = [self.of(field.type) for field in fields]
-        del self._begun[annotation]
+        del self._in_progress[annotation]
         twin = _twin_of(annotation, name, fields, inside)
         for other in (*self._made.values(), twin):
-            if isinstance(other.type, type):  # one of its fields may refer to this name
+            if isinstance(other.type, type):  # a field may have a forward reference to this name
                 setattr(other.type, name, twin.type)
         self._made[annotation] = twin
         return twin
@@ -255,7 +253,7 @@ def _twin_of(kind: Any, name: str, fields: Sequence[Field], inside: Sequence[_Tw
         config = base.__struct_config__
         tags = {"tag_field": config.tag_field, "tag": config.tag}
         fields, inside = fields[1:], inside[1:]
-    # Members of a TypedDict may have names that no attribute can have.
+    # Keys of a TypedDict need not be identifiers.
     names = {f"field{number}": field.name for number, field in enumerate(fields)}
     try:
         struct = msgspec.defstruct(
@@ -266,7 +264,7 @@ def _twin_of(kind: Any, name: str, fields: Sequence[Field], inside: Sequence[_Tw
             forbid_unknown_fields=True,
             **tags,
         )
-    except ValueError:  # a name with a quote in it or the like; what is inside stays unchecked
+    except ValueError:  # such as a quote in a name; nested objects stay unchecked
         return _Twin(_DictOf[_OneOf[tuple(names.values())], Raw], has_class=True)
     if is_array(kind):
         return _Twin(struct, has_class=True)
@@ -279,7 +277,7 @@ def _twin_of(kind: Any, name: str, fields: Sequence[Field], inside: Sequence[_Tw
 
 
 def _getters(base: Any, fields: Sequence[Field]) -> list[Callable[[Any], Any]]:
-    """What reads each field of an object."""
+    """Return a getter for each field of an instance."""
     if is_typeddict(base):
         return [itemgetter(field.name) for field in fields]
     if is_kind(base, msgspec.Struct):

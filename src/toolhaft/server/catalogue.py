@@ -25,7 +25,7 @@ from ..protocol.calls import Call
 from ..protocol.limits import Limits
 from ..protocol.ports import Gate, Place
 from ..protocol.subscriptions import ListChange, ListKind
-from ..schema.fresh_defaults import renewed
+from ..schema.fresh_defaults import fresh_copy
 from ..types.lifecycle import ListChanged, ResourcesCapability, ServerCapabilities
 from .handles import Handles, PromptHandle, ResourceHandle, ToolHandle
 from .keywords import Kind, check_flags
@@ -52,7 +52,7 @@ def _snapshot(options: Mapping[str, Any]) -> dict[str, Any]:
         if name in copied:
             # A value that contains itself cannot be copied; validation refuses it by its name.
             with suppress(RecursionError):
-                copied[name] = renewed(copied[name])
+                copied[name] = fresh_copy(copied[name])
     return copied
 
 

@@ -10,7 +10,7 @@ from ..features.prompts import Prompt
 from ..features.providers.registry import Registry
 from ..features.resources import Resource
 from ..features.tools import Tool
-from ..schema.fresh_defaults import renewed
+from ..schema.fresh_defaults import fresh_copy
 from ..types.prompts import PromptArgument
 from .keywords import PromptOptions, ResourceOptions, ToolOptions
 
@@ -114,12 +114,12 @@ class ToolHandle(Handle):
     @property
     def input_schema(self) -> dict[str, Any]:
         """The schema of its arguments; a copy."""
-        return cast(dict[str, Any], renewed(self._item.signature.schema))
+        return cast(dict[str, Any], fresh_copy(self._item.signature.schema))
 
     @property
     def output_schema(self) -> dict[str, Any] | None:
         """The schema of its result, if one is published; a copy."""
-        return cast("dict[str, Any] | None", renewed(self._item.promised.schema))
+        return cast("dict[str, Any] | None", fresh_copy(self._item.promised.schema))
 
     def update(
         self, function: Callable[..., Any] | None = None, /, **changes: Unpack[ToolOptions]

@@ -12,7 +12,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, create_model
 
 from toolhaft.encoding.json_bounds import TooMuch
-from toolhaft.schema.cost.argument_load import load_of
+from toolhaft.schema.cost.argument_load import type_limits_of
 
 MODULUS = 2**61 - 1
 COLLIDING = [MODULUS * number for number in range(1, 1000)]
@@ -75,7 +75,7 @@ UserId = NewType("UserId", int)
 )
 def test_values_that_collide_are_refused(annotation: Any, value: Any) -> None:
     with pytest.raises(TooMuch, match="values that collide in a hash table"):
-        load_of(annotation).admit(value)
+        type_limits_of(annotation).admit(value)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_values_that_collide_are_refused(annotation: Any, value: Any) -> None:
     ids=str,
 )
 def test_others_are_not(annotation: Any, value: Any) -> None:
-    load_of(annotation).admit(value)
+    type_limits_of(annotation).admit(value)
 
 
 def test_few_comparisons_are_made() -> None:
@@ -125,7 +125,7 @@ def test_few_comparisons_are_made() -> None:
             return isinstance(other, Wrapped) and Colliding(self.a) == other.a
 
     with pytest.raises(TooMuch):
-        load_of(set[Wrapped]).admit([{"a": number} for number in range(20_000)])
+        type_limits_of(set[Wrapped]).admit([{"a": number} for number in range(20_000)])
 
     assert compared < 2000
 
@@ -144,7 +144,7 @@ def test_few_comparisons_are_made() -> None:
     ids=str,
 )
 def test_of_types_that_are_slow_to_read_so_many_are_read(annotation: Any, most: int) -> None:
-    load = load_of(annotation)
+    load = type_limits_of(annotation)
 
     load.admit([1] * (most - 1))
     with pytest.raises(TooMuch, match=f"holds {most + 1:,} values, and at most {most:,} are read"):
@@ -153,12 +153,12 @@ def test_of_types_that_are_slow_to_read_so_many_are_read(annotation: Any, most: 
 
 @pytest.mark.parametrize("annotation", [str, int, float | None, bytes, bool])
 def test_numbers_and_texts_are_read_at_once(annotation: Any) -> None:
-    assert load_of(annotation).is_light
+    assert type_limits_of(annotation).is_light
 
 
 @pytest.mark.parametrize("annotation", [list[str], Any, dict, Key, set[str], Path])
 def test_all_else_may_take_longer(annotation: Any) -> None:
-    assert not load_of(annotation).is_light
+    assert not type_limits_of(annotation).is_light
 
 
 Wide = dataclasses.make_dataclass("Wide", [(f"f{number}", int, 0) for number in range(48)])
@@ -180,7 +180,7 @@ Lists = create_model("Lists", **{f"f{number}": (list[int], []) for number in ran
     ids=str,
 )
 def test_of_objects_that_stand_for_much_so_many_are_read(annotation: Any, most: int) -> None:
-    load = load_of(annotation)
+    load = type_limits_of(annotation)
 
     load.admit([{}] * (most - 1))
     with pytest.raises(TooMuch, match=f"{most + 1:,} arrays and objects, and at most {most:,} are"):
@@ -189,11 +189,11 @@ def test_of_objects_that_stand_for_much_so_many_are_read(annotation: Any, most: 
 
 @pytest.mark.parametrize("annotation", [list[Loose], list[Key], list[list[int]]], ids=str)
 def test_of_objects_that_stand_for_little_as_many_as_a_message_holds(annotation: Any) -> None:
-    load_of(annotation).admit([{}] * 80_000)
+    type_limits_of(annotation).admit([{}] * 80_000)
 
 
 def test_of_texts_for_a_pattern_so_many_are_read() -> None:
-    load = load_of(list[str], ["^a$"])
+    load = type_limits_of(list[str], ["^a$"])
 
     with pytest.raises(TooMuch, match="holds 100,001 values, and at most 100,000 are read"):
         load.admit(["a"] * 100_000)

@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
 from toolhaft.encoding.json_bounds import TooMuch
-from toolhaft.schema.cost.validation_steps import MOST_STEPS, check_effort, offers_choices
-from toolhaft.schema.pydantic_models import Refusal, reader_of
+from toolhaft.schema.cost.validation_steps import MOST_STEPS, check_steps, offers_choices
+from toolhaft.schema.pydantic_models import ModelErrors, reader_of
 
 
 class Left(BaseModel):
@@ -47,15 +47,15 @@ def schema_of(annotation: Any) -> dict[str, Any]:
 def test_a_choice_within_itself_doubles_the_steps_with_each_level() -> None:
     schema = schema_of(Left)
 
-    check_effort(nested(8), schema)
+    check_steps(nested(8), schema)
     with pytest.raises(TooMuch, match="takes more than 40,000 steps to check"):
-        check_effort(nested(30), schema)
+        check_steps(nested(30), schema)
 
 
 def test_counting_them_takes_few_steps_itself() -> None:
     """What is known of a value and a schema is not counted again: else this would not end."""
     with pytest.raises(TooMuch):
-        check_effort(nested(150), schema_of(Left))
+        check_steps(nested(150), schema_of(Left))
 
 
 def test_a_value_that_names_its_form_may_be_nested() -> None:
@@ -63,20 +63,20 @@ def test_a_value_that_names_its_form_may_be_nested() -> None:
     for _ in range(60):
         value = {"kind": "branch", "left": value, "right": {"kind": "leaf"}}
 
-    check_effort(value, schema_of(Node))
+    check_steps(value, schema_of(Node))
 
 
 def test_a_value_of_many_parts_takes_as_many_steps() -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
 
-    check_effort([1] * (MOST_STEPS - 1), schema)
+    check_steps([1] * (MOST_STEPS - 1), schema)
     with pytest.raises(TooMuch):
-        check_effort([1] * MOST_STEPS, schema)
+        check_steps([1] * MOST_STEPS, schema)
 
 
 def test_a_value_that_is_nested_too_deeply_is_too_much() -> None:
     with pytest.raises(TooMuch, match="nested too deeply"):
-        check_effort(nested(100_000), {"$ref": "#/$defs/a", "$defs": {"a": schema_within()}})
+        check_steps(nested(100_000), {"$ref": "#/$defs/a", "$defs": {"a": schema_within()}})
 
 
 def schema_within() -> dict[str, Any]:
@@ -93,7 +93,7 @@ def test_a_choice_counts_if_its_forms_have_something_inside(annotation: Any, off
 
 
 def test_a_model_is_not_asked_about_a_value_that_takes_too_many_steps() -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(ModelErrors) as refusal:
         reader_of(Left)(nested(60, 1))
 
     [(place, words)] = refusal.value.problems
@@ -106,7 +106,7 @@ def test_a_model_is_asked_about_others() -> None:
 
 
 def test_of_very_many_errors_only_the_number_is_told() -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(ModelErrors) as refusal:
         reader_of(list[Leaf])([{"kind": "x"}] * 2000)
 
     assert refusal.value.problems == [("", "does not fit, for 2,000 reasons")]
@@ -116,5 +116,5 @@ def test_a_model_with_a_set_of_numbers_takes_fewer_values() -> None:
     read = reader_of(dict[str, set[int]])
 
     assert read({"a": [1, 1]}) == {"a": {1}}
-    with pytest.raises(Refusal, match="at most 3,000 are read"):
+    with pytest.raises(ModelErrors, match="at most 3,000 are read"):
         read({"a": list(range(100_000, 109_000))})

@@ -9,7 +9,7 @@ import pytest
 
 from toolhaft.features.lazy_validation import Explicit
 from toolhaft.schema.validation.compiled import Compiled
-from toolhaft.schema.validation.supported import survey
+from toolhaft.schema.validation.supported import report_support
 
 Json = dict[str, Any]
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
@@ -17,7 +17,7 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 
 def compiled(schema: Json) -> Compiled:
-    return Compiled(schema, survey(schema, "tool 'x'"), "tool 'x'")
+    return Compiled(schema, report_support(schema, "tool 'x'"), "tool 'x'")
 
 
 def told(schema: Json, value: Any, *, lenient: bool = False) -> list[str]:
@@ -244,7 +244,7 @@ def test_what_is_echoed_is_short() -> None:
 @pytest.mark.parametrize("value", [5, "text", None, True, 1.5, [], [[]]])
 def test_a_result_need_not_be_an_object(value: object) -> None:
     schema: Json = {"type": ["integer", "string", "null", "boolean", "number", "array"]}
-    checker = Compiled(schema, survey(schema, "it", root_object=False), "it")
+    checker = Compiled(schema, report_support(schema, "it", root_object=False), "it")
 
     assert checker.problems(value, lenient=False, where="result") == []
     assert checker.problems({}, lenient=False, where="result")[0].startswith("result: expected ")

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_h
 import msgspec
 
 from ...protocol.elicitation.questions import Unfit
-from ...schema.codecs import codec_of, convert, finished, in_words
+from ...schema.codecs import codec_of, convert, error_lines, with_defaults
 from ...schema.fields import fields_of, is_array, is_kind
 from ...schema.from_types import Schema, UnknownType, schema_of
 from ...schema.pydantic_models import is_model
@@ -81,7 +81,7 @@ class Form:
         try:
             return self._convert(given)
         except msgspec.ValidationError as error:
-            raise Unfit("; ".join(f"the answer{line}" for line in in_words(error))) from None
+            raise Unfit("; ".join(f"the answer{line}" for line in error_lines(error))) from None
 
     def _takes_null(self, name: str) -> bool:
         """Is null a value of this field? If not, that is how clients leave it empty."""
@@ -256,7 +256,7 @@ def _of_class(kind: Any) -> Form:
 
     def read(content: dict[str, Any]) -> Any:
         value = convert({**dict.fromkeys(may_be_none), **content}, native.native, strict=False)
-        return finished(value, native)
+        return with_defaults(value, native)
 
     return Form(_object(properties, required), read, spelled)
 

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, UnsetType
 from ...protocol.elicitation.form_revisions import form_for
 from ...protocol.elicitation.questions import Question, Unfit
 from ...protocol.revisions import Revision
-from ...schema.codecs import in_words
+from ...schema.codecs import error_lines
 from ...schema.from_types import schema_of
 from ...types.client_requests import (
     CreateMessageParams,
@@ -404,7 +404,7 @@ def _result(kind: type[T], text: bytes) -> T:
 
 
 def _problem(error: msgspec.ValidationError) -> str:
-    place, _, words = in_words(error)[0].partition(": ")
+    place, _, words = error_lines(error)[0].partition(": ")
     if words.startswith(_LACKS):
         return f"the answer{place} lacks {words.removeprefix(_LACKS)!r}"
     words = re.sub("^invalid (?:enum )?value (.*)", r"\1 is not known here", words)

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from ...protocol.calls import Blocking, Exchange
-from ...schema.codecs import Codec, codec_of, convert, finished, is_plain, write
+from ...schema.codecs import Codec, codec_of, convert, is_plain, with_defaults, write
 from ...schema.from_types import schema_of
 from ..author_checks import unwrapped
 
@@ -56,4 +56,4 @@ def reader_of(name: str, function: Callable[..., Any]) -> Callable[[bytes], Any]
 
 
 def _read(kind: Codec, text: bytes) -> Any:
-    return finished(convert(_decode(text), kind.native, strict=False), kind)
+    return with_defaults(convert(_decode(text), kind.native, strict=False), kind)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...encoding.json_bounds import TooMuch
 from ...schema.codecs import Codec
-from ..lazy_validation import Load, load_of
+from ..lazy_validation import TypeLimits, type_limits_of
 from .parameters import Parameter
 
 
@@ -17,7 +17,7 @@ class ArgumentLimits:
     def __init__(self, parameters: Sequence[Parameter], codecs: Mapping[str, Codec]) -> None:
         self._parameters = parameters
         self._codecs = codecs
-        self._loads: dict[str, Load] | None = None
+        self._loads: dict[str, TypeLimits] | None = None
 
     @property
     def is_light(self) -> bool:
@@ -40,10 +40,10 @@ class ArgumentLimits:
                 found.append(f"{name}: {error}")
         return found
 
-    def _load_by_name(self) -> dict[str, Load]:
+    def _load_by_name(self) -> dict[str, TypeLimits]:
         if self._loads is None:
             self._loads = {
-                each.name: load_of(each.type, self._codecs[each.name].patterns)
+                each.name: type_limits_of(each.type, self._codecs[each.name].patterns)
                 for each in self._parameters
             }
         return self._loads

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 import msgspec
 from msgspec import UNSET, Struct
 
-from ...schema.annotated import alias_of, is_field, read_notes
+from ...schema.annotated import alias_of, is_field, read_metadata
 from ...schema.codecs import codec_of
-from ...schema.fields import MISSING, given_default, is_dataclass_field
-from ...schema.fresh_defaults import can_change, renewed
+from ...schema.fields import MISSING, default_of_field, is_dataclass_field
+from ...schema.fresh_defaults import fresh_copy, is_mutable
 from ...schema.from_types import schema_of
 from ..author_checks import unwrapped
 from .completers import Complete
@@ -174,7 +174,7 @@ def _classify(parameter: inspect.Parameter, annotation: Any, found: Parameters, 
         # `field(default_factory=…)` as a default, which type checkers accept.
         field = cast(Any, default)
         factory = field.default_factory
-        default = factory if callable(factory) else given_default(field)
+        default = factory if callable(factory) else default_of_field(field)
         default = MISSING if default is msgspec.NODEFAULT else default
     described = _make_parameter(parameter.name, base, notes, default)
     for note in notes:
@@ -211,7 +211,7 @@ def _refuse_uncalled(name: str, notes: list[Any], what: str) -> None:
 
 
 def _make_parameter(name: str, base: Any, notes: list[Any], default: Any) -> Parameter:
-    read = read_notes(notes)
+    read = read_metadata(notes)
     completer, unsafe, annotation = _completer_of_type(base), False, base
     for note in read.rest:
         if isinstance(note, Complete):
@@ -223,11 +223,11 @@ def _make_parameter(name: str, base: Any, notes: list[Any], default: Any) -> Par
         default = read.default
     if default is not MISSING and callable(default):
         default, factory = MISSING, default
-    if can_change(default):
+    if is_mutable(default):
         # A copy for each call, made from a private copy: the published default must not change with
         # the author's object.
-        default = renewed(default)
-        factory = partial(renewed, default)
+        default = fresh_copy(default)
+        factory = partial(fresh_copy, default)
     for note in notes:  # constraints stay in the annotation
         if not isinstance(note, str):
             annotation = Annotated[annotation, note]

@@ -20,18 +20,18 @@ from ...errors import InvalidParams, ParseError, clipped, shown
 from ...schema.codecs import (
     Codec,
     Decode,
-    Objection,
+    DecodingProblems,
     codec_of,
     convert,
-    finished,
-    in_words,
+    decoding_problems,
+    error_lines,
     is_plain,
-    objection,
-    worded,
+    problem_lines,
+    with_defaults,
     write_hook,
 )
 from ...schema.fields import MISSING
-from ...schema.from_types import CARRIED, Schema, object_schema, schema_of
+from ...schema.from_types import JSON_TYPES_ADVICE, Schema, object_schema, schema_of
 from ..author_checks import documentation
 from ..lazy_validation import (
     Explicit,
@@ -324,7 +324,7 @@ class Signature:
         except (TypeError, ValueError, RecursionError, re.error) as error:
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: {error or 'a type without an end'}; "
-                f"{CARRIED}"
+                f"{JSON_TYPES_ADVICE}"
             ) from None
         try:
             if codec.patterns and (longest := longest_match(codec.patterns)) is not None:
@@ -351,7 +351,7 @@ class Signature:
         try:
             convert(plain, codec.native, strict=True)
         except msgspec.ValidationError as error:
-            words = "; ".join(in_words(error)).removeprefix(": ")
+            words = "; ".join(error_lines(error)).removeprefix(": ")
             raise TypeError(
                 f"{self.what}: parameter {parameter.name!r}: its default {default!r} does not fit "
                 f"its type: {words}"
@@ -399,7 +399,7 @@ class Signature:
     def _convert_each(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Convert the arguments one by one, also JSON in strings, which some clients send."""
         arguments: dict[str, Any] = {}
-        wrong: dict[str, Objection] = dict.fromkeys(
+        wrong: dict[str, DecodingProblems] = dict.fromkeys(
             self._unknown(given), (("", "unknown argument"),)
         )
         for parameter in self.parameters:
@@ -412,7 +412,7 @@ class Signature:
                 else:
                     arguments[name] = default_value(parameter)
             except msgspec.ValidationError as error:
-                wrong[name] = objection(error)
+                wrong[name] = decoding_problems(error)
         if wrong:
             raise BadArguments(self._problem_lines(dict(given), wrong))
         if self._checked:
@@ -442,19 +442,21 @@ class Signature:
             self._unknown_members.check(name, value)
         return made
 
-    def _problem_lines(self, given: dict[str, Any], wrong: Mapping[str, Objection]) -> list[str]:
+    def _problem_lines(
+        self, given: dict[str, Any], wrong: Mapping[str, DecodingProblems]
+    ) -> list[str]:
         """Return the problems by the schema, and the decoder's messages for names without one."""
         found = problems(given, self._accepted, lenient=not self._strict, refused=True)
         for name, against in wrong.items():
             # An unknown name may be quoted in the line, so any line counts.
             known = (f"{name}:", f"{name}.", f"{name}[") if name in self._codecs else ("",)
             if not any(line.startswith(known) for line in found):
-                found += [clipped(name) + line for line in worded(against)]
+                found += [clipped(name) + line for line in problem_lines(against)]
         return found
 
     def _fill_inner_defaults(self, arguments: dict[str, Any]) -> None:
         for name in self._with_inner_defaults:
-            arguments[name] = finished(arguments[name], self._codecs[name])
+            arguments[name] = with_defaults(arguments[name], self._codecs[name])
 
 
 def default_value(parameter: Parameter) -> Any:

@@ -13,10 +13,17 @@ from ...errors import ToolError
 from ...protocol.calls import Result as Outgoing
 from ...protocol.lowering import lowered
 from ...protocol.revisions import Revision
-from ...schema.annotated import read_notes
-from ...schema.codecs import codec_of, decoder_of, how_to_await, in_words, write_hook, write_mended
+from ...schema.annotated import read_metadata
+from ...schema.codecs import (
+    codec_of,
+    decoder_of,
+    error_lines,
+    how_to_await,
+    write_hook,
+    write_mended,
+)
 from ...schema.codecs import write as encode
-from ...schema.from_types import CARRIED, Schema, UnknownType, schema_of
+from ...schema.from_types import JSON_TYPES_ADVICE, Schema, UnknownType, schema_of
 from ...types.tools import CallToolResult
 from ..functions.markers import InputRequired
 from ..lazy_validation import Explicit, problems
@@ -93,11 +100,11 @@ class Output:
         except (UnknownType, TypeError, RecursionError) as error:
             raise TypeError(
                 f"tool {self._name!r}: the return annotation: {error or 'a type without an end'}; "
-                f"{CARRIED}"
+                f"{JSON_TYPES_ADVICE}"
             ) from None
         by_schema = partial(_check_by_schema, partial(problems, schema=self.schema))
         by_type = partial(_check_by_type, decoder_of(kind.native, strict=True).decode)
-        if kind.modelled:  # what a model writes is not always what it reads
+        if kind.uses_pydantic:  # what a model writes is not always what it reads
             self._check = by_schema
         else:
             self._check = partial(_check_by_both, by_type, by_schema) if kind.checked else by_type
@@ -205,7 +212,7 @@ def _check_by_type(decode: Callable[[bytes], Any], body: bytes) -> None:
     try:
         decode(body)
     except msgspec.ValidationError as error:
-        words = "; ".join(f"result{line}" for line in in_words(error))
+        words = "; ".join(f"result{line}" for line in error_lines(error))
         raise WrongResult(f"what it returned breaks its annotation: {words}") from None
 
 
@@ -229,8 +236,8 @@ def _bare(annotation: Any) -> Any:
     if get_origin(annotation) is not Annotated:
         return annotation
     base, *notes = get_args(annotation)
-    read = read_notes(notes)
-    return annotation if read.bounds or read.beyond is not None else base
+    read = read_metadata(notes)
+    return annotation if read.bounds or read.pydantic_only is not None else base
 
 
 # The common results are joined from their parts. They look as if they had been encoded, and every

@@ -1,11 +1,11 @@
-"""How much a client may send for a type, where reading it costs more than its length says.
+"""Limits on values by type, where decoding costs more than the length of the text suggests.
 
-msgspec reads a value in one call of C code, during which nothing else in the process runs. That is
-quick for most types. It is not where values are hashed: Python hashes numbers, and what is made of
-numbers, without a secret, so that a client can choose integers, UUIDs or decimals that collide
+msgspec decodes a value in one call of C code that holds the GIL. That is fast for most types, but
+not where values are hashed: Python hashes numbers, and types made of numbers, without a secret, so
+that a client can choose integers, UUIDs or decimals with colliding hashes
 (`schema/cost/hash_collisions.py`). Strings and bytes are hashed with a secret.
 
-So an annotation is looked through once, and large values of it before they are read.
+So the limits of each annotation are computed once, and large values are checked before decoding.
 """
 
 import datetime
@@ -30,10 +30,10 @@ import msgspec
 from msgspec import Struct
 
 from ...encoding.json_bounds import MOST_CONTAINERS, TooMuch
-from ..annotated import read_notes
+from ..annotated import read_metadata
 from ..codecs import codec_of, convert
-from ..fields import MISSING, Field, behind, fields_of, is_array, is_kind, is_path
-from ..fresh_defaults import can_change
+from ..fields import MISSING, Field, fields_of, is_array, is_kind, is_path, unwrapped_type
+from ..fresh_defaults import is_mutable
 from ..from_types import Schema
 from ..pydantic_models import is_model, schema_of_model
 from ..validation.json_values import size_of
@@ -43,6 +43,7 @@ from .validation_steps import MOST_STEPS
 
 Check: TypeAlias = Callable[[Any], None]
 
+# Values that are decoded in one argument, by type.
 _MOST_VALUES: dict[Any, int] = {
     datetime.datetime: 500_000,
     datetime.date: 500_000,
@@ -50,19 +51,20 @@ _MOST_VALUES: dict[Any, int] = {
     datetime.timedelta: 500_000,
     decimal.Decimal: 100_000,
 }
+# The same for paths, types with a pattern, hashed values, and hashed decimals.
 _MOST_PATHS = 100_000
 _MOST_MATCHED = 100_000
 _MOST_HASHED = 250_000
 _MOST_HASHED_DECIMALS = 20_000
-# An object may be as short as `{}`, and stand for all fields that have a default. This many fields
-# take about 50 ms to make. A list or a dict takes as long as two others, and a set as six.
+# Fields created in one argument, which takes about 50 ms: a text as short as `{}` creates all
+# fields with defaults. Below, the cost of an instance, of a list or dict, and of a set, in fields.
 _MOST_FIELDS = 250_000
 _OBJECT = 2
 _CONTAINER = 2
 _SET = 6
-# What reads as quickly as it can be skipped, however much there is of it.
+# Types that are decoded as fast as they can be skipped, at any size.
 _LIGHT = frozenset({str, int, float, bool, type(None), None, bytes})
-# Hashed with a secret, or few.
+# Types that are hashed with a secret, or have few values.
 _SAFE = frozenset({str, bytes, bool, type(None), None, datetime.date})
 _SETS = (set, frozenset, abc.Set, abc.MutableSet)
 _MAPPINGS = (dict, abc.Mapping, abc.MutableMapping)
@@ -70,31 +72,31 @@ _UNIONS = (Union, types.UnionType)
 _FLAT = ("string", "integer", "number", "boolean", "null")
 
 
-class Load(Struct, frozen=True):
-    """What has to be known of a parameter before much is read for it."""
+class TypeLimits(Struct, frozen=True):
+    """Limits on the values of one type, checked before decoding; None is no limit."""
 
-    # Whatever comes is read at once: numbers, texts and the like.
+    # Values of any size are decoded on the event loop: numbers, strings and the like.
     is_light: bool = False
-    # More values than this are not read.
+    # JSON values in the value.
     most: int | None = None
-    # More arrays and objects than this are not read.
+    # Arrays and objects in the value.
     most_objects: int | None = None
-    # So many characters are matched with its patterns.
+    # Characters in strings and names, if the type has patterns.
     longest: int | None = None
-    # Looks for values that collide.
+    # Checks for colliding hashes.
     check: Check | None = None
 
     @property
     def is_bounded(self) -> bool:
-        """Is there anything to look at?"""
+        """Whether there is any limit."""
         bounds = (self.most, self.most_objects, self.longest, self.check)
         return any(each is not None for each in bounds)
 
     def admit(self, value: Any) -> None:
-        """Let a value pass, of JSON as it was read.
+        """Check a value of decoded JSON before it is converted to the annotated type.
 
         Raises:
-            TooMuch: it may take too long to make of it what the annotation says.
+            TooMuch: the conversion may take too long.
         """
         if self.most is not None and (size := size_of(value)) > self.most:
             raise TooMuch(f"holds {size:,} values, and at most {self.most:,} are read")
@@ -113,9 +115,9 @@ class Load(Struct, frozen=True):
 
 
 def _length_of(value: Any) -> int:
-    """How many characters there are in the strings of a value, and in the names of members."""
+    """Count the characters in the strings of a value and in the names of members."""
     length, todo = 0, [value]
-    for each in todo:  # which grows meanwhile
+    for each in todo:  # grows during iteration
         if each.__class__ is str:
             length += len(each)
         elif each.__class__ is list:
@@ -127,26 +129,26 @@ def _length_of(value: Any) -> int:
 
 
 def _objects_in(value: Any) -> int:
-    """How many arrays and objects there are in a value, itself included."""
+    """Count the arrays and objects in a value, including itself."""
     todo = [value]
-    for each in todo:  # which grows meanwhile
+    for each in todo:  # grows during iteration
         inner = each.values() if each.__class__ is dict else each
         if each.__class__ in (dict, list):
             todo += [child for child in inner if child.__class__ in (dict, list)]
     return len(todo)
 
 
-def load_of(annotation: Any, patterns: Iterable[str] = ()) -> Load:
-    """Look through an annotation, and at the patterns in it."""
+def type_limits_of(annotation: Any, patterns: Iterable[str] = ()) -> TypeLimits:
+    """Compute the limits of an annotation and of the patterns in it."""
     if _is_light(annotation):
-        return Load(is_light=True)
-    survey = _Survey()
+        return TypeLimits(is_light=True)
+    survey = _LimitFinder()
     check = survey.of(annotation)
     degrees = [degree_of(each) for each in patterns]
     if degrees:
         survey.bound(_MOST_MATCHED)
     most_objects = _MOST_FIELDS // max(survey.heaviest, 1)
-    return Load(
+    return TypeLimits(
         most=survey.most,
         most_objects=most_objects if most_objects < MOST_CONTAINERS else None,
         longest=longest_of(max(degrees, default=1)),
@@ -164,29 +166,29 @@ def _listed(annotation: Any, known: Iterable[Any]) -> bool:
     return any(annotation is each for each in known)
 
 
-class _Survey:
-    """One look through an annotation: what it finds, and the checks that it makes."""
+class _LimitFinder:
+    """A traversal of one annotation that computes its limits and builds its check."""
 
     def __init__(self) -> None:
         self.most: int | None = None
-        # What the largest object takes, in fields.
+        # Cost of the most expensive object, in fields.
         self.heaviest = 0
         self._is_hashed = False
-        # A class that contains itself is looked up here by its own check.
+        # Checks by class; a recursive class looks up its own check here when it runs.
         self._classes: dict[Any, Check | None] = {}
 
     def of(self, annotation: Any) -> Check | None:
-        """What checks a value of this type; None if there is nothing to check."""
+        """Return the check of a type; None if there is nothing to check."""
         origin, args = get_origin(annotation), get_args(annotation)
         if is_model(annotation) or (
-            origin is Annotated and read_notes(args[1:]).beyond is not None
+            origin is Annotated and read_metadata(args[1:]).pydantic_only is not None
         ):
-            self.bound(MOST_STEPS)  # pydantic sees to the rest
+            self.bound(MOST_STEPS)  # the rest is bounded in `pydantic_models`
             self._weigh(_weight_of_model(annotation))
             return None
         if origin is Literal:
             return None
-        inner = behind(annotation)
+        inner = unwrapped_type(annotation)
         if inner is not None:
             return self.of(inner)
         if origin in _UNIONS:
@@ -235,7 +237,7 @@ class _Survey:
         if annotation in self._classes:
             return lambda value: _apply(self._classes[annotation], value)
         self._classes[annotation] = None
-        if not is_typeddict(annotation):  # which has what is given, and nothing else
+        if not is_typeddict(annotation):  # a TypedDict gets no defaults
             self._weigh(_weight_of(fields))
         checks = {field.name: self.of(field.type) for field in fields}
         found = {name: check for name, check in checks.items() if check is not None}
@@ -249,26 +251,27 @@ class _Survey:
         self.heaviest = max(self.heaviest, weight)
 
     def bound(self, most: int) -> None:
-        """Read at most so many values."""
+        """Lower the limit on values to this."""
         self.most = most if self.most is None else min(self.most, most)
 
 
 def _weight_of(fields: Iterable[Field]) -> int:
-    """What it takes to make an object of a class, in fields."""
+    """Return the cost of an instance of a class, in fields."""
     return sum((1 + _CONTAINER * _is_made_anew(each) for each in fields), _OBJECT)
 
 
 def _is_made_anew(field: Field) -> bool:
-    """Does each object get a default of its own?"""
+    """Test whether each instance gets a new default."""
     is_by_factory = field.default is MISSING and not field.required
-    return is_by_factory or can_change(field.default)
+    return is_by_factory or is_mutable(field.default)
 
 
 def _weight_of_model(annotation: Any) -> int:
-    """The same for the largest class that pydantic makes objects of. Its schema does not always
-    tell defaults."""
+    """Return the cost of the most expensive class in a model, in fields.
+
+    Schemas of pydantic may omit defaults, so every array or object counts as a new default."""
     heaviest, todo = 0, list(schema_of_model(annotation))
-    for each in todo:  # which grows meanwhile
+    for each in todo:  # grows during iteration
         members: dict[str, Any] = each.get("properties", {})
         flat = sum(_is_flat(member) for member in members.values())
         heaviest = max(heaviest, _OBJECT + flat + (1 + _CONTAINER) * (len(members) - flat))
@@ -279,12 +282,12 @@ def _weight_of_model(annotation: Any) -> int:
 
 
 def _is_flat(schema: Any) -> bool:
-    """Is no value that fits an array or an object?"""
+    """Test for a schema of scalars, which neither an array nor an object fits."""
     return isinstance(schema, dict) and cast(Schema, schema).get("type") in _FLAT
 
 
 def _is_safe(annotation: Any) -> bool:
-    """Is a value of this type hashed with a secret, or one of a few?"""
+    """Test for a type that is hashed with a secret, or has few values."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _is_safe(args[0])
@@ -313,7 +316,7 @@ def _each(checks: Iterable[Check | None]) -> Check | None:
 
 
 def _in_items(checks: list[Check | None], is_fixed: bool) -> Check | None:
-    """Checks for the items of an array: one for each of them, or each for all."""
+    """Build the check of an array: with `is_fixed` one check per item, else all for each item."""
     if not any(checks):
         return None
     if not is_fixed or len(checks) == 1:
@@ -376,7 +379,7 @@ def _of_keys(key: Any) -> Check:
 
 
 def _readable(values: list[Any], native: Any) -> list[Any]:
-    """As many of the values as would be hashed: those before the first that does not fit."""
+    """Convert the values that would be hashed: all before the first that does not fit."""
     try:
         return cast(list[Any], convert(values, native, strict=False))
     except msgspec.ValidationError as error:
@@ -388,5 +391,5 @@ def _readable(values: list[Any], native: Any) -> list[Any]:
 def _compare(values: list[Any], layout: Layout) -> None:
     try:
         check_collisions(values, layout)
-    except TypeError:  # one has no hash, and is refused when it is read
+    except TypeError:  # not hashable; refused by the decoder
         return

@@ -1,11 +1,11 @@
-"""How long Python's `re` may take to find out that a text does not match a pattern.
+"""Upper bound on the time that Python's `re` needs to fail to match, by backtracking.
 
-`re` tries one way after the other. If there are many ways to read the same text, the time grows
-with a power of its length, or doubles with each character, as for `^(a+)+$`. Which of these it is
-can be told by the pattern: its characters are states, from each of which some others follow, and
-two ways to read the same text are two different paths.
+`re` backtracks. If a pattern can match the same text in many ways, the time is a polynomial of the
+length of the text, or doubles with each character, as for `^(a+)+$`. The degree follows from the
+pattern's automaton: its states are the characters of the pattern, and two ways to match a text are
+two different paths with the same characters.
 
-What is said here is never too low. It may be too high, for what looks around or back.
+The result is never too low. It may be too high for lookaround and backreferences.
 """
 
 import re
@@ -14,36 +14,38 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-# How Python itself reads a pattern; there is no public way to that.
+# Python's own parser of patterns, which has no public interface.
 sre: Any = import_module("re._constants")
 sre_parse: Any = import_module("re._parser")
 
-# The bits of a set of characters: 256 of them, and one for each kind of others.
+# Bits of a character set: one for each of the first 256 code points, and one per class of others.
 _LATIN = (1 << 256) - 1
 _OTHER_WORD, _OTHER_DIGIT, _OTHER_SPACE, _OTHER = (1 << 256 + bit for bit in range(4))
 _OTHERS = _OTHER_WORD | _OTHER_DIGIT | _OTHER_SPACE | _OTHER
 _ALL = _LATIN | _OTHERS
 _LINE_FEED = 1 << 10
-# Single characters that are repeated so often at most are written out, so that `(?:[0-9]{2}:?)+` is
-# not taken for a loop within a loop.
+# Repetitions of single characters up to which a counted repeat is unrolled, so that
+# `(?:[0-9]{2}:?)+` does not count as a loop within a loop; the second for `{n}` with a fixed n.
 _FEW = 16
 _FEW_IF_FIXED = 256
+# States of an automaton that is analysed.
 _MOST_STATES = 1_000
-# A state before the first: a search begins at every character.
+# The state before the first, from which a search starts at every character.
 _START = -1
+# The degree that stands for exponential time.
 ENDLESS = 99
-# How many characters can be matched in some 20 ms, by the power of their number that it takes.
+# Characters that are matched in about 20 ms, by degree.
 _LONGEST = {2: 2_000, 3: 200}
 _LONGEST_OF_OTHERS = 60
 
 
 def longest_of(degree: int) -> int | None:
-    """How long a text may be for a pattern of this degree; None if it does not matter."""
+    """Return the limit on the length of a text for a pattern of this degree; None is no limit."""
     return None if degree < 2 else _LONGEST.get(degree, _LONGEST_OF_OTHERS)
 
 
-def endless(pattern: str) -> str:
-    """What is said of a pattern that may take for ever."""
+def endless_message(pattern: str) -> str:
+    """Return the error message for a pattern that takes exponential time."""
     return (
         f"the pattern {pattern!r} may take for ever, since there are many ways to read the same "
         "text, as in (a+)+; write it so that each character can only be read in one way"
@@ -52,9 +54,9 @@ def endless(pattern: str) -> str:
 
 @cache
 def degree_of(pattern: str) -> int:
-    """The power of the length of a text by which the time grows; `ENDLESS` if it doubles.
+    """Return the degree of the polynomial that bounds the time; `ENDLESS` for exponential time.
 
-    A pattern of very many characters is not looked into, and said to take the square.
+    A pattern with more than `_MOST_STATES` characters is not analysed; its degree is 2.
     """
     try:
         parsed: Any = sre_parse.parse(pattern)
@@ -65,19 +67,19 @@ def degree_of(pattern: str) -> int:
         whole = automaton.sequence(parsed)
     except _TooManyStates:
         return 2
-    automaton.begin(whole, anchored=_is_anchored(parsed))
+    automaton.add_start(whole, anchored=_is_anchored(parsed))
     automaton.ends = set() if _has_end(parsed) else set(whole.last)
-    # What is looked for around a place is looked for at each of them.
-    around = max((each.degree() for each in automaton.looked_at), default=0)
-    return min(ENDLESS, automaton.degree() + around + automaton.looks_back)
+    # A lookaround is evaluated at every position of the text.
+    around = max((each.degree() for each in automaton.lookarounds), default=0)
+    return min(ENDLESS, automaton.degree() + around + automaton.has_backreference)
 
 
 class _TooManyStates(Exception):
-    pass
+    """The pattern has more than `_MOST_STATES` characters."""
 
 
 class _Part(NamedTuple):
-    """A part of a pattern: may it match nothing, where does it begin, and where does it end?"""
+    """A part of a pattern: whether it matches the empty text, its first and its last states."""
 
     is_empty: bool = True
     first: tuple[int, ...] = ()
@@ -88,7 +90,7 @@ _CHARACTERS = (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY, sre.CATEGORY)
 
 
 def _is_rigid(parts: Any) -> bool:
-    """Is it one character after the other, without a choice?"""
+    """Test for a sequence of single characters without branches or repeats."""
     return all(
         operator in _CHARACTERS or (operator is sre.SUBPATTERN and _is_rigid(operand[3]))
         for operator, operand in parts
@@ -103,37 +105,37 @@ def _is_anchored(parsed: Any) -> bool:
 
 
 def _has_end(parsed: Any) -> bool:
-    """Is there a condition behind the last character, so that it may all be in vain?"""
+    """Test for a condition after the last character, by which a match can still fail."""
     return bool(parsed) and parsed[-1][0] in (sre.AT, sre.ASSERT, sre.ASSERT_NOT)
 
 
 class _Automaton:
-    """The states of a pattern, one for each of its characters, and which follow which."""
+    """The automaton of a pattern: a state per character, and the transitions between them."""
 
     def __init__(self, flags: int) -> None:
         self._flags = flags
         self._sets: list[int] = []
         self._follow: dict[int, set[int]] = {}
-        # What follows in two ways that no text tells apart.
-        self._twice: set[tuple[int, int]] = set()
+        # Transitions that exist twice: two ways to match the same text.
+        self._double_links: set[tuple[int, int]] = set()
         self.ends: set[int] = set()
-        self.looked_at: list[_Automaton] = []
-        self.looks_back = False
-        # How many choices there are between nothing and nothing, and whether one is in a loop.
-        self._idle_choices = 0
+        self.lookarounds: list[_Automaton] = []
+        self.has_backreference = False
+        # Branches with several empty alternatives, and whether one of them is in a loop.
+        self._empty_branches = 0
         self._is_endless = False
 
-    # From a pattern to states
+    # Construction from a parsed pattern
 
     def sequence(self, parts: Iterable[Any]) -> _Part:
-        """The states of parts that follow each other."""
+        """Add the states of consecutive parts."""
         whole = _Part()
         for operator, operand in parts:
             whole = self._joined(whole, self._part(operator, operand))
         return whole
 
-    def begin(self, whole: _Part, *, anchored: bool) -> None:
-        """A search for a pattern that is not anchored may begin anywhere."""
+    def add_start(self, whole: _Part, *, anchored: bool) -> None:
+        """Add a looping start state unless the pattern is anchored: a search starts anywhere."""
         if not anchored:
             self._follow[_START] = {_START, *whole.first}
 
@@ -150,13 +152,13 @@ class _Automaton:
             return self._either([self.sequence(each) for each in operand[1]])
         if operator is sre.GROUPREF_EXISTS:
             return self._either([self.sequence(each or ()) for each in operand[1:]])
-        if operator is sre.GROUPREF:  # it may be any text, and is compared with it
-            self.looks_back = True
+        if operator is sre.GROUPREF:  # matches any text, and costs a comparison
+            self.has_backreference = True
             return self._looped(self._state(_ALL))._replace(is_empty=True)
         if operator in (sre.ASSERT, sre.ASSERT_NOT):
             inner = _Automaton(self._flags)
-            inner.begin(inner.sequence(operand[1]), anchored=True)
-            self.looked_at.append(inner)
+            inner.add_start(inner.sequence(operand[1]), anchored=True)
+            self.lookarounds.append(inner)
         return _Part()
 
     def _state(self, characters: int) -> _Part:
@@ -176,7 +178,7 @@ class _Automaton:
         )
 
     def _either(self, parts: list[_Part]) -> _Part:
-        self._idle_choices += sum(part.is_empty for part in parts) > 1
+        self._empty_branches += sum(part.is_empty for part in parts) > 1
         return _Part(
             any(part.is_empty for part in parts),
             tuple(state for part in parts for state in part.first),
@@ -186,11 +188,11 @@ class _Automaton:
     def _repeated(self, least: int, most: Any, body: Any) -> _Part:
         few = _FEW_IF_FIXED if least == most else _FEW
         if most > (few if _is_rigid(body) else 2):
-            idle = self._idle_choices
+            idle = self._empty_branches
             looped = self._looped(self.sequence(body))
-            # In `(a?){30}` it may be any of them that matches nothing.
+            # In `(a?){30}`, any of the repetitions may match the empty text.
             is_counted = most != sre.MAXREPEAT and looped.is_empty
-            self._is_endless |= is_counted or self._idle_choices > idle
+            self._is_endless |= is_counted or self._empty_branches > idle
             return looped._replace(is_empty=looped.is_empty or not least)
         whole = _Part()
         for number in range(most):
@@ -207,15 +209,15 @@ class _Automaton:
         for state in before:
             for other in targets:
                 if other in self._follow[state]:
-                    self._twice.add((state, other))
+                    self._double_links.add((state, other))
                 self._follow[state].add(other)
 
-    # From states to the time
+    # Analysis
 
     def degree(self) -> int:
-        """By which power the time grows."""
+        """Return the degree, without lookaround and backreferences."""
         reached = {state: self._reached(state) for state in self._follow}
-        is_doubled = any(state in reached[other] for state, other in self._twice)
+        is_doubled = any(state in reached[other] for state, other in self._double_links)
         if self._is_endless or is_doubled or self._has_two_ways():
             return ENDLESS
         loops = [state for state in self._follow if state in reached[state]]
@@ -242,7 +244,7 @@ class _Automaton:
         return found
 
     def _has_two_ways(self) -> bool:
-        """Is there a state from which two different paths lead back to it by the same text?"""
+        """Test for a state with two different paths back to it that match the same text."""
         steps: dict[tuple[int, int], list[tuple[int, int]]] = {}
         todo = [(state, state) for state in self._follow if state != _START]
         while todo:
@@ -256,17 +258,17 @@ class _Automaton:
                 if self._sets[a] & self._sets[b]
             ]
             todo += steps[pair]
-        if not _apart(steps):
+        if not _any_differ(steps):
             return False
         back: _Pairs = {pair: [] for pair in steps}
         for pair, others in steps.items():
             for other in others:
                 back[other].append(pair)
         same = [pair for pair in steps if pair[0] == pair[1]]
-        return any(_apart(_closure(pair, steps) & _closure(pair, back)) for pair in same)
+        return any(_any_differ(_closure(pair, steps) & _closure(pair, back)) for pair in same)
 
     def _longest(self, circles: list[frozenset[int]]) -> int:
-        """The longest chain of circles that can share the same text between them."""
+        """Return the length of the longest chain of loops that can match the same text."""
         after = {one: [two for two in circles if self._shares(one, two)] for one in circles}
         lengths: dict[frozenset[int], int] = {}
 
@@ -315,7 +317,7 @@ def _closure(start: tuple[int, int], steps: _Pairs) -> set[tuple[int, int]]:
     return found
 
 
-def _apart(pairs: Iterable[tuple[int, int]]) -> bool:
+def _any_differ(pairs: Iterable[tuple[int, int]]) -> bool:
     return any(one != other for one, other in pairs)
 
 
@@ -330,7 +332,7 @@ def _characters(operator: Any, operand: Any, flags: int) -> int:
 
 
 def _listed(items: Any, flags: int) -> int:
-    # Of the kinds of other characters, some may be listed only in part.
+    # `in_part`: classes beyond the first 256 code points of which only some characters are listed.
     found, in_part, is_negated = 0, 0, False
     for operator, operand in items:
         if operator is sre.NEGATE:

@@ -1,9 +1,9 @@
-"""How many steps it takes to check a value by a schema, counted without taking them.
+"""Steps that validation of a value by a schema takes, counted without validating.
 
-Where a schema offers a choice of forms, a validator such as pydantic tries one after the other, and
-the choices inside of each form again for each of them. If a form contains the choice itself, the
-work doubles with each level: a value of a hundred bytes may take minutes. Counting does not double,
-for what is known of a value and a schema is used again.
+For a union, a validator such as pydantic tries one alternative after the other, and within each of
+them the alternatives of nested unions. If an alternative contains the union itself, the work
+doubles with each level: a value of a hundred bytes may take minutes. Counting does not double,
+since the count of a pair of value and schema is cached.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ from ..from_types import Schema
 from ..validation.json_values import size_of
 from ..validation.supported import resolve
 
-# What takes about 20 ms, and 40 MB if each step finds an error.
+# Validation steps that are allowed: about 20 ms, and 40 MB if each step finds an error.
 MOST_STEPS = 40_000
-# The text of a value that is this short holds too little to take long, unless there are choices.
+# Length of a text, in bytes, up to which only unions can take long.
 _SHORT = 16_384
-# To compare so many values with each other takes as long.
+# Hashed values that are allowed: comparing all of them with each other takes about as long.
 _MOST_HASHED = 3_000
 _CHOICES = ("anyOf", "oneOf")
 _LISTS = ("anyOf", "oneOf", "allOf")
@@ -27,11 +27,10 @@ _SINGLE = ("not", "if", "then", "else")
 
 
 class Bounds:
-    """What a value may be, so that another validator does not check it for long: nothing else in
-    the process runs meanwhile.
+    """Bounds on values of a schema for a validator that holds the GIL while it validates.
 
     Args:
-        is_hashed: sets are made of it, or keys, which may collide (`schema/cost/argument_load.py`).
+        is_hashed: the type has sets or keys that may collide (`schema/cost/argument_load.py`).
     """
 
     def __init__(self, schema: Schema, *, is_hashed: bool = False) -> None:
@@ -40,25 +39,28 @@ class Bounds:
         self._has_choices = offers_choices(schema)
         self._is_simple = not self._has_choices and not _may_hold_floats(schema)
 
-    def are_kept(self, length: int) -> bool:
-        """Is no value whose text has this length beyond them? And is there no place for a number
-        that no float can hold, which pydantic would read as infinity?"""
+    def always_hold(self, length: int) -> bool:
+        """Test whether every text of this length is within the bounds, and has no place for a
+        number beyond the range of floats, which pydantic would decode as infinity."""
         return length <= _SHORT and self._is_simple
 
     def check(self, value: Any, length: int) -> None:
-        """Let a value pass whose text has this length.
+        """Check a value.
+
+        Args:
+            length: of its JSON text, in bytes.
 
         Raises:
-            TooMuch: it may take too long to check.
+            TooMuch: validation may take too long.
         """
         if length > _SHORT and (size := size_of(value)) > self._most:
             raise TooMuch(f"holds {size:,} values, and at most {self._most:,} are read")
         if length > _SHORT or self._has_choices:
-            check_effort(value, self._schema)
+            check_steps(value, self._schema)
 
 
 def offers_choices(schema: Any) -> bool:
-    """Is there a choice between forms that have something inside?"""
+    """Test for a union with more than one alternative that has nested values."""
     if isinstance(schema, list):
         return any(map(offers_choices, schema))  # pyright: ignore[reportUnknownArgumentType]
     if not isinstance(schema, dict):
@@ -72,7 +74,7 @@ def offers_choices(schema: Any) -> bool:
 
 
 def _may_hold_floats(schema: Any) -> bool:
-    """Is there a place for any number, or for anything?"""
+    """Test whether a float fits some part of the schema."""
     if not isinstance(schema, dict):
         return True
     form = cast(Schema, schema)
@@ -93,37 +95,37 @@ def _is_deep(form: Any) -> bool:
     return not isinstance(form, dict) or form.get("type", "object") in ("object", "array")  # pyright: ignore[reportUnknownMemberType]
 
 
-def check_effort(value: Any, schema: Schema) -> None:
-    """Let a value pass that can be checked in a bounded number of steps.
+def check_steps(value: Any, schema: Schema) -> None:
+    """Check that validation of a value takes a bounded number of steps.
 
     Raises:
-        TooMuch: it cannot.
+        TooMuch: it takes more.
     """
     try:
-        steps = _Count(schema).of(value, schema)
+        steps = _StepCounter(schema).of(value, schema)
     except RecursionError:
         raise TooMuch("is nested too deeply to be checked") from None
     if steps > MOST_STEPS:
         raise TooMuch(f"takes more than {MOST_STEPS:,} steps to check; send less at once")
 
 
-class _Count:
-    """The steps for one value, as far as they are worth counting."""
+class _StepCounter:
+    """Counts the steps for one value, up to `MOST_STEPS`."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
-        # By identity; the value is kept so that nothing else can get its id.
+        # Steps by the ids of value and schema; the value is kept alive so that its id stays unique.
         self._known: dict[tuple[int, int], tuple[Any, int]] = {}
 
     def of(self, value: Any, schema: Any) -> int:
-        """How many steps a check takes, or any number above the bound."""
+        """Count the steps of a validation; above the bound, the result is any larger number."""
         if schema.__class__ is not dict:
             return 1
         key = (id(value), id(schema))
         known = self._known.get(key)
         if known is not None:
             return known[1]
-        # What leads back to itself without going deeper is counted once.
+        # A reference that leads back to the same schema for the same value counts once.
         self._known[key] = (value, 1)
         steps = 1
         for inner, form in self._next(value, schema):
@@ -134,11 +136,11 @@ class _Count:
         return steps
 
     def _next(self, value: Any, schema: Schema) -> Iterator[tuple[Any, Any]]:
-        """What is checked next: the same value by another form, or what is in it."""
+        """Yield the pairs that are validated next: the same value by a subschema, or its parts."""
         if "$ref" in schema:
             yield value, resolve(self._root, schema["$ref"])
         if "discriminator" in schema:
-            yield value, self._told(value, schema)
+            yield value, self._discriminated(value, schema)
         else:
             for name in _LISTS:
                 for form in schema.get(name, ()):
@@ -151,8 +153,8 @@ class _Count:
         elif value.__class__ is dict:
             yield from _members(value, schema)
 
-    def _told(self, value: Any, schema: Schema) -> Any:
-        """The one form that the value itself names."""
+    def _discriminated(self, value: Any, schema: Schema) -> Any:
+        """Return the alternative that the discriminator of the value selects."""
         told: Schema = schema["discriminator"]
         tag: Any = value.get(told.get("propertyName")) if value.__class__ is dict else None
         ref: Any = told.get("mapping", {}).get(tag) if isinstance(tag, str) else None

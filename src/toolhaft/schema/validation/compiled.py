@@ -1,8 +1,8 @@
-"""JSON Schema by jsonschema-rs, which knows all of it, if `toolhaft[schema]` is installed.
+"""Validation by jsonschema-rs, which supports all of JSON Schema (`toolhaft[schema]`).
 
-It decides, and our own checker finds the words, as far as it sees what is wrong. For to explain is
-what jsonschema-rs does without a bound: for a schema that refers to itself it may take for ever.
-What it decides by takes as long as the value is large, and it never fetches anything.
+jsonschema-rs decides whether a value fits; our own validator produces the messages where it finds
+the problem. Explanations of jsonschema-rs are unbounded: for a recursive schema they may take
+forever. Its decision takes time proportional to the value, and it never fetches references.
 """
 
 from collections.abc import Iterator
@@ -16,46 +16,47 @@ from ..from_types import Schema
 from .json_values import size_of
 from .messages import Path, Problem, expected, line, one_of
 from .subschemas import Searches
-from .supported import Survey, at
+from .supported import SupportReport, at
 from .validator import problems
 
-# Far less than what its stack holds.
+# Levels of nesting, far below the limit of its stack.
 _DEEPEST = 200
-# So many values are checked in one go, while nothing else in the process runs; it takes longest to
-# tell whether a number is a multiple of another.
+# JSON values that are validated in one call, which holds the GIL; fewer with `multipleOf`, which
+# takes longest.
 _MOST_VALUES = 500_000
 _MOST_DIVIDED = 10_000
-# Each value may be tried with each of the forms that the schema offers or demands.
+# Pairs of value and subschema: each value may be tried with each subschema.
 _MOST_TRIED = 1_500_000
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("not", "if", "then", "else")
+# JSON values in a value that jsonschema-rs explains, and lines of an explanation.
 _MOST_EXPLAINED = 1000
 _MOST_LINES = 20
-# For patterns that look around or back, which cannot do without going back.
+# Backtracking steps, for patterns with lookaround or backreferences.
 _MOST_STEPS = 10_000
 _TOO_DEEP = "nested too deeply to be checked"
 
 
 class Compiled:
-    """A schema that is ready to be checked by.
+    """A schema compiled by jsonschema-rs.
 
     Raises:
-        ValueError: it is none; the message says where.
+        ValueError: it is not a valid schema; the message says where.
     """
 
-    def __init__(self, schema: Schema, survey: Survey, what: str) -> None:
+    def __init__(self, schema: Schema, report_support: SupportReport, what: str) -> None:
         self._schema = schema
-        self._survey = survey
+        self._survey = report_support
         self._validator = _validator(schema, what)
-        # Is an explanation never longer than the schema and the value together?
         keywords = set(_keywords(schema))
         refers = any(keyword.endswith(("$ref", "Ref")) for keyword in keywords)
         most = _MOST_DIVIDED if "multipleOf" in keywords else _MOST_VALUES
         self._most = min(most, _MOST_TRIED // (1 + _forms_in(schema)))
-        self._is_tame = not (refers and keywords & {"anyOf", "oneOf"})
+        # Whether the length of an explanation is bounded by the schema and the value.
+        self._is_explainable = not (refers and keywords & {"anyOf", "oneOf"})
 
     def problems(self, value: Any, *, lenient: bool, where: str) -> list[str]:
-        """What is wrong with a value, one line each; as `checker.problems` has it."""
+        """List the problems of a value, one line each, as `validator.problems` does."""
         size = _size_of(value)
         if size is None:
             return [line(Problem(None, _TOO_DEEP), where)]
@@ -64,10 +65,10 @@ class Compiled:
             return [line(Problem(None, words), where)]
         if self._validator.is_valid(value):
             return []
-        beyond, is_readable = self._survey
-        lenient = lenient and beyond is None
+        unsupported, rest_is_supported = self._survey
+        lenient = lenient and unsupported is None
         found: list[str] = []
-        if is_readable:
+        if rest_is_supported:
             found = problems(
                 value,
                 self._schema,
@@ -79,8 +80,8 @@ class Compiled:
         return found if found or lenient else self._explained(value, where)
 
     def _explained(self, value: Any, where: str) -> list[str]:
-        """The same in the words of jsonschema-rs, where ours fail."""
-        if not self._is_tame or size_of(value) > _MOST_EXPLAINED:
+        """List the problems by jsonschema-rs, where our own validator finds none."""
+        if not self._is_explainable or size_of(value) > _MOST_EXPLAINED:
             return [line(Problem(None, "does not fit the schema"), where)]
         found = [
             line(problem, where)
@@ -95,7 +96,7 @@ def _validator(schema: Schema, what: str) -> Validator:
     try:
         return _compiled(schema, jsonschema_rs.RegexOptions())
     except ValidationError:
-        pass  # it may be a pattern that needs the other engine
+        pass  # perhaps a pattern that needs the backtracking engine
     try:
         return _compiled(schema, jsonschema_rs.FancyRegexOptions(backtrack_limit=_MOST_STEPS))
     except ValidationError as error:
@@ -111,7 +112,7 @@ def _compiled(
 
 
 def _pattern(pattern: str) -> Searches | None:
-    """What searches for a pattern in the same way, and never for long."""
+    """Compile a pattern with the engines of jsonschema-rs, which are bounded in time."""
     try:
         return _validator({"pattern": pattern}, "").is_valid
     except ValueError:
@@ -129,7 +130,7 @@ def _keywords(schema: object) -> Iterator[str]:
 
 
 def _forms_in(schema: object) -> int:
-    """How many forms there are that a value is tried with, beside others."""
+    """Count the subschemas that apply to the same value as others do."""
     if isinstance(schema, list):
         return sum(map(_forms_in, schema))  # pyright: ignore[reportUnknownArgumentType]
     if not isinstance(schema, dict):
@@ -141,7 +142,7 @@ def _forms_in(schema: object) -> int:
 
 
 def _size_of(value: Any) -> int | None:
-    """How many values there are in a value; None if it is nested too deeply."""
+    """Count the JSON values in a value; None if it is nested too deeply."""
     level, size = [value], 1
     for _ in range(_DEEPEST):
         level = [each for each in level if each.__class__ is dict or each.__class__ is list]

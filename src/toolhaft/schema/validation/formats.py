@@ -1,4 +1,4 @@
-"""The formats of strings that are checked, each with an example for whoever got it wrong."""
+"""Formats of strings that are validated, each with an example for error messages."""
 
 import datetime
 import decimal
@@ -34,7 +34,7 @@ def _is_time(text: str) -> bool:
     )
     if match is None or match[3] != "60":
         return match is not None
-    # A leap second comes at the end of a day of universal time.
+    # A leap second is the last second of a UTC day.
     offset = int(f"{match[4]}1") * (int(match[5]) * 60 + int(match[6])) if match[4] else 0
     return (int(match[1]) * 60 + int(match[2]) - offset) % 1440 == 1439
 
@@ -57,9 +57,9 @@ def _is_ipv6(text: str) -> bool:
     )
 
 
-# RFC 3986, with everything after the authority taken together. No repetition here or below gives
-# back what it has matched (`++`, `*+`): to remember what it could give back takes 100 bytes for
-# each character, and far longer than to match it.
+# RFC 3986, with everything after the authority in one group. Unbounded quantifiers of the URI and
+# email patterns are possessive (`++`, `*+`): backtracking information takes 100 bytes for each
+# character, and far longer to record than to match.
 _URI = (
     r"(?a)[A-Za-z][A-Za-z0-9+.-]*+:"
     r"(?://(?:(?:[\w.~!$&'()*+,;=:-]++|%[0-9A-Fa-f]{2})*+@)?"
@@ -80,11 +80,11 @@ _UUID = "(?i:(?a:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))"
 
 
 class Format(NamedTuple):
-    """A format of strings that is checked."""
+    """A format of strings: its description with an example, and its check."""
 
     words: str
     fits: Callable[[str], bool]
-    target: Any = None  # the type that msgspec reads from it
+    target: Any = None  # the type that msgspec decodes from it
 
 
 FORMATS = {
@@ -99,6 +99,6 @@ FORMATS = {
     "uri": Format("a URI such as https://example.org/page", _like(_URI)),
     "ipv4": Format("an IPv4 address such as 192.0.2.1", _is_ipv4),
     "ipv6": Format("an IPv6 address such as 2001:db8::1", _is_ipv6),
-    # Not of JSON Schema: for a decimal of ours, which msgspec reads from any number.
+    # Not in JSON Schema: for `decimal.Decimal`, which msgspec decodes from any number.
     "decimal": Format("a decimal number such as 12.50", _like(r"(?s).*"), decimal.Decimal),
 }

@@ -1,4 +1,4 @@
-"""JSON values as JSON Schema sees them: of which kinds they are, and which are the same."""
+"""JSON values in the terms of JSON Schema: types, equality, size, and conversion from strings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +11,7 @@ from .formats import FORMATS
 from .messages import NOTHING, echo
 from .supported import resolve
 
+# JSON Schema types, by class of a decoded value.
 KINDS: dict[type, frozenset[str]] = {
     str: frozenset(["string"]),
     int: frozenset(["integer", "number"]),
@@ -20,16 +21,16 @@ KINDS: dict[type, frozenset[str]] = {
     list: frozenset(["array"]),
     dict: frozenset(["object"]),
 }
-# How deep values may be nested, and how many references may lead to each other.
+# Levels of nesting of a value, and consecutive references that are followed.
 DEEPEST = 200
 MOST_HOPS = 64
-# In the order in which msgspec tries them.
+# Types that strings are converted to, in the order in which msgspec tries them.
 _LENIENT: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool, "null": None}
 _NONE: frozenset[Any] = frozenset()
 
 
 def is_a(value: Any, kind: str | list[str]) -> bool:
-    """Is a value of this kind, or of one of these? An integer is a number, and so is 1.0 one."""
+    """Test the JSON Schema type of a value. An integer is a number, and 1.0 is an integer."""
     kinds = KINDS.get(value.__class__, _NONE)
     if value.__class__ is float and value.is_integer():
         kinds = KINDS[int]
@@ -37,9 +38,9 @@ def is_a(value: Any, kind: str | list[str]) -> bool:
 
 
 def size_of(value: Any) -> int:
-    """How many values there are in a value."""
+    """Count the JSON values in a value, including itself."""
     size, todo = 1, [value]
-    for each in todo:  # which grows meanwhile
+    for each in todo:  # grows during iteration
         inner = each.values() if each.__class__ is dict else each
         if each.__class__ in (dict, list):
             size += len(inner)
@@ -48,9 +49,9 @@ def size_of(value: Any) -> int:
 
 
 def is_larger(value: Any, most: int) -> bool:
-    """Are there more values in a value than this? Takes no longer for one that holds far more."""
+    """Test whether a value contains more JSON values than this, in time bounded by `most`."""
     size, todo = 1, [value]
-    for each in todo:  # which grows meanwhile
+    for each in todo:  # grows during iteration
         if each.__class__ in (dict, list):
             size += len(each)
             if size > most:
@@ -60,23 +61,23 @@ def is_larger(value: Any, most: int) -> bool:
     return False
 
 
-def loosened(value: Any, schema: Schema, held: Callable[[str], Any]) -> Any:
-    """The value as msgspec would read it with `strict=False`, or as the JSON that it holds."""
+def coerced(value: Any, schema: Schema, parse: Callable[[str], Any]) -> Any:
+    """Convert a value as msgspec does with `strict=False`, or parse the JSON in a string."""
     kind = schema["type"]
     kinds = [kind] if isinstance(kind, str) else kind
     for name, target in _LENIENT.items():
         if name in kinds and (read := converted(value, target)) is not NOTHING:
             return read
     if type(value) is str and ("object" in kinds or "array" in kinds):
-        return held(value)
+        return parse(value)
     known = FORMATS.get(schema.get("format", ""))
     if known and known.target and converted(value, known.target) is not NOTHING:
-        return echo(value)  # such as a time stamp: what it is as a string fits as well
+        return echo(value)  # such as a timestamp, which msgspec accepts for a date
     return value
 
 
 def converted(value: Any, target: Any) -> Any:
-    """A value as another kind, if it can be one; else `NOTHING`."""
+    """Convert a value to another type; `NOTHING` if that fails."""
     try:
         return msgspec.convert(value, target, strict=False)
     except ValueError:
@@ -84,10 +85,10 @@ def converted(value: Any, target: Any) -> Any:
 
 
 def unpacked(value: Any, schema: Any, root: Schema) -> Any:
-    """The value with JSON instead of strings that hold it, where the schema asks for it.
+    """Parse strings that contain JSON, where the schema requires an object or array.
 
-    What was in a string is not looked into again, nor is what is nested too deeply to be checked,
-    nor what has more parts than a message may have arrays and objects.
+    Parsed strings are not searched for further ones. Values that are nested too deeply, or contain
+    more values than a message may have arrays and objects, are returned unchanged.
     """
     if is_larger(value, MOST_CONTAINERS):
         return value
@@ -101,7 +102,7 @@ def _unpacked(value: Any, schema: Any, root: Schema, levels: int) -> Any:
     if value.__class__ is str:
         kinds = _kinds(schema)
         is_text = "string" in kinds or kinds.isdisjoint(("object", "array"))
-        return value if is_text else held_by(value)
+        return value if is_text else parsed_text(value)
     if value.__class__ is dict and "properties" in schema:
         members: Schema = schema["properties"]
         names = members if len(members) < len(value) else value
@@ -126,7 +127,7 @@ def _target(schema: Any, root: Schema) -> Any:
 
 
 def _is_flat(schema: Schema) -> bool:
-    """Is no value that fits an object or an array?"""
+    """Test for a schema of scalars, which neither an object nor an array fits."""
     return "type" in schema and _kinds(schema).isdisjoint(("object", "array"))
 
 
@@ -138,9 +139,10 @@ def _kinds(schema: Any) -> set[str]:
     return kinds.union(*map(_kinds, schema.get("anyOf", [])))
 
 
-def held_by(text: str) -> Any:
-    """The object or array that a string holds as JSON; the string itself if it does not, or if
-    there is more in it than a message may hold."""
+def parsed_text(text: str) -> Any:
+    """Parse a string that contains a JSON object or array.
+
+    Any other string is returned itself, as is JSON that exceeds the limits on a message."""
     try:
         if len(text) > LARGE and excess(text.encode()) is not None:
             return text
@@ -151,8 +153,10 @@ def held_by(text: str) -> Any:
 
 
 def comparable(value: Any) -> str | bytes | None:
-    """A value to compare by: in JSON 1 is 1.0, and true is not 1. It is a text, which is hashed
-    with a secret, as numbers are not; and short, for a message may have very many values."""
+    """Return a key that is equal for equal JSON values: 1 equals 1.0, and true does not equal 1.
+
+    It is a string or bytes, since Python hashes numbers without a secret; and short, since a
+    message may have very many values."""
     kind = value.__class__
     if kind is str or value is None:
         return value  # type: ignore[no-any-return]
@@ -167,13 +171,13 @@ def comparable(value: Any) -> str | bytes | None:
 
 
 def _part(value: Any) -> bytes:
-    """The same within another value, where nothing else looks like a string."""
+    """Return the key of a nested value, with strings quoted."""
     found = comparable(value)
     return found if isinstance(found, bytes) else ascii(found).encode()
 
 
 def same(value: Any, other: Any) -> bool:
-    """Are two values the same, as JSON compares? Found out without a copy of either."""
+    """Test two JSON values for equality, without copying them."""
     kind = value.__class__
     if kind is list and other.__class__ is list:
         return len(value) == len(other) and all(map(same, value, other))
@@ -185,14 +189,14 @@ def same(value: Any, other: Any) -> bool:
 
 
 def among(value: Any, choices: list[Any]) -> bool:
-    """Is a value one of these, as JSON compares?"""
+    """Test whether a list contains a value, by JSON equality."""
     if value.__class__ is str:
         return value in choices
     return any(same(value, choice) for choice in choices)
 
 
 def choices_of(schema: Schema | bool | None) -> list[Any]:
-    """The values that a schema lists, if that is what it does."""
+    """Return the values in the `const` or `enum` of a schema; empty if it has neither."""
     if not isinstance(schema, dict):
         return []
     return [schema["const"]] if "const" in schema else schema.get("enum", [])

@@ -1,4 +1,4 @@
-"""How values, kinds of values and names are spoken of, to a model that got one of them wrong."""
+"""Error messages about values, types and names, written for a model that can correct its call."""
 
 import math
 import re
@@ -10,10 +10,12 @@ import msgspec
 from ...errors import clipped
 from ...suggestions import near_name
 
-# Where a value is: the place of what holds it, its name or position in there, and how deep it is.
+# Path of a value: the path of its container, its name or index there, and its depth.
 Path: TypeAlias = tuple[Any, str | int, int] | None
+# A message, or a function that formats it when it is shown.
 Words: TypeAlias = str | Callable[[], str]
 
+# Marker for «no value», since None is a JSON value.
 NOTHING = object()
 NAMES = {
     "string": "a string",
@@ -24,14 +26,16 @@ NAMES = {
     "array": "an array",
     "object": "an object",
 }
+# Choices and names listed in a message.
 _MOST_CHOICES = 20
 _MOST_NAMES = 10
+# Strings that need no escapes.
 _PLAIN = re.compile(r"[\w .,:;/+*()-]*", re.ASCII)
 _KINDS: dict[type, str] = {str: "a string", int: "an integer", list: "an array", dict: "an object"}
 
 
 class Problem(NamedTuple):
-    """What is wrong and where; the words may be left to be found when they are shown."""
+    """A problem of a value: its path, the message, and the value if it is shown."""
 
     path: Path
     words: Words
@@ -39,9 +43,13 @@ class Problem(NamedTuple):
 
 
 def line(problem: Problem, where: str) -> str:
-    """A problem of a value, or of something in a value, that has a name or none."""
+    """Format a problem as one line.
+
+    Args:
+        where: the name of the root value; may be empty.
+    """
     path, words, got = problem
-    text = in_full(words)
+    text = formatted(words)
     if got is not NOTHING:
         text += f", got {echo(got)}"
     steps: list[str | int] = []
@@ -54,8 +62,8 @@ def line(problem: Problem, where: str) -> str:
     return f"{place}: {text}" if place else text
 
 
-def in_full(words: Words) -> str:
-    """Words that may have been left to be found."""
+def formatted(words: Words) -> str:
+    """Format a message that may be deferred."""
     return words if isinstance(words, str) else words()
 
 
@@ -68,7 +76,7 @@ def _step(step: str | int, *, first: bool) -> str:
 
 
 def echo(value: Any) -> str:
-    """A value as JSON on one line that is never long and hides nothing."""
+    """Format a value as one line of JSON, clipped, with unprintable characters escaped."""
     kind = value.__class__
     if kind is str:
         if len(value) < 100 and _PLAIN.fullmatch(value):
@@ -86,19 +94,19 @@ def echo(value: Any) -> str:
 
 
 def expected(kinds: Iterable[str | list[str]]) -> str:
-    """Kinds of values, in words."""
+    """Format a list of JSON Schema types: `expected a string or null`."""
     names = [name for kind in kinds for name in ([kind] if isinstance(kind, str) else kind)]
     *others, last = dict.fromkeys(NAMES[name] for name in names)
     return f"expected {', '.join(others)} or {last}" if others else f"expected {last}"
 
 
 def wanted(kind: str | list[str], choices: list[Any]) -> str:
-    """What was asked for: one of a few values, or a kind of them."""
+    """Format an expectation: one of a few values, or a type."""
     return one_of(choices) or expected([kind])
 
 
 def one_of(choices: list[Any]) -> str:
-    """That it must be one of these; nothing if there are none."""
+    """Format `must be one of …`; empty if there are no choices."""
     if len(choices) < 2:
         return f"must be {echo(choices[0])}" if choices else ""
     more = ", …" if len(choices) > _MOST_CHOICES else ""
@@ -106,16 +114,16 @@ def one_of(choices: list[Any]) -> str:
 
 
 def counted(number: float, thing: str) -> str:
-    """So many of a thing: `1 item`, `2 items`."""
+    """Format a number of things: `1 item`, `2 items`."""
     return f"{int(number)} {thing}" if number == 1 else f"{int(number)} {thing}s"
 
 
 def unknown(name: str, thing: str, known: Iterable[str], given: Iterable[str], *others: str) -> str:
-    """That there is no such member, and which one was meant or which there are.
+    """Format a message about an unknown member, with a suggestion or the known names.
 
     Args:
-        given: the members that there are already, which can not have been meant.
-        others: what else is expected, in words.
+        given: the members that the object has, which are not suggested.
+        others: descriptions of further names that are allowed.
     """
     near = near_name(name, [each for each in known if each not in given])
     if near:

@@ -1,6 +1,6 @@
-"""One check of a value by a schema: what it finds, what it remembers, and what it may spend.
+"""State of one validation: the problems found, caches, and a budget of steps.
 
-It runs with hostile input, so it counts its steps.
+The budget bounds the work that hostile input can cause.
 """
 
 from collections.abc import Callable
@@ -8,34 +8,35 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from ..from_types import Schema
-from .json_values import DEEPEST, choices_of, held_by, is_a, loosened, size_of
+from .json_values import DEEPEST, choices_of, coerced, is_a, parsed_text, size_of
 from .messages import NOTHING, Path, Problem, Words, wanted
 from .subschemas import Subschemas
 
-# Problems are counted up to here.
+# Problems that are collected.
 MOST_FOUND = 100
-# Checks of a value against a schema: for any message, for each value in a large one, and for the
-# explanation once it is clear that something is wrong.
+# Budget in checks of a value against a schema: for any message, per JSON value in a large one, and
+# for the explanation once a problem is found.
 _FREE_WORK = 50_000
 _WORK_PER_VALUE = 20
 _WORK_TO_EXPLAIN = 20_000
+# Entries of a cache, which is emptied when it is full.
 _MOST_REMEMBERED = 200_000
 
 
-class Misfit(Exception):
-    """What is tried in silence does not fit."""
+class DoesNotFit(Exception):
+    """The value does not fit; raised in silent mode, at the first problem."""
 
 
-class Enough(Exception):
-    """More has been found than will be told."""
+class TooManyProblems(Exception):
+    """More problems have been found than are reported."""
 
 
-class Spent(Exception):
-    """The budget is used up."""
+class BudgetExhausted(Exception):
+    """The budget is exhausted."""
 
 
 class Run:
-    """One check: what it has found, what it remembers, and what it may still spend."""
+    """One validation of a value."""
 
     def __init__(
         self, value: Any, subschemas: Subschemas, rules: "Rules", *, lenient: bool, thing: str
@@ -44,24 +45,24 @@ class Run:
         self.subschemas = subschemas
         self.rules = rules
         self.lenient = lenient
-        self.thing = thing  # what a member of the root is called
+        self.thing = thing  # term for a member of the root in messages
         self.found: list[Problem] = []
-        self.silent = False  # raise `Misfit` instead of collecting problems
-        self.is_refused = False  # it is certain that the value does not fit
-        self.is_cut = False  # not all that was found is kept
-        self.is_held = False  # within JSON that was in a string
+        self.silent = False  # raise `DoesNotFit` instead of collecting problems
+        self.is_refused = False  # the value is known not to fit
+        self.is_cut = False  # not all problems were collected
+        self.in_parsed_text = False  # within JSON that was parsed from a string
         self.is_counted = False
         self.budget = _FREE_WORK
-        # By identity. What has an entry is kept in it, so that nothing else can get its id.
-        self.held: dict[int, tuple[str, Any]] = {}
+        # Caches by id. Entries keep their values alive, so that ids stay unique.
+        self.parsed: dict[int, tuple[str, Any]] = {}
         self.tried: dict[tuple[int, int, bool], tuple[Any, bool]] = {}
         self.explained: dict[tuple[int, int], tuple[Any, Path, list[Problem]]] = {}
 
     def check(self, value: Any, schema: Any, path: Path) -> None:
-        """Find what is wrong with a value."""
+        """Validate a value and collect its problems."""
         self.budget -= 1
         if self.budget < 0:
-            self.overdraw()
+            self.extend_budget()
         if schema.__class__ is dict and "$ref" in schema:
             schema = self.subschemas.followed(schema)
         if schema.__class__ is bool:
@@ -70,12 +71,12 @@ class Run:
             return
         kind = schema.get("type")
         if kind is not None and not is_a(value, kind):
-            read = self.loosened(value, schema)
+            read = self.coerced(value, schema)
             if not is_a(read, kind):
                 self.fail(path, partial(wanted, kind, choices_of(schema)), read)
                 return
             if read.__class__ is dict or read.__class__ is list:
-                self.check_held(read, schema, path)
+                self.check_parsed(read, schema, path)
                 return
             value = read
         rules = self.rules.get(value.__class__) or self.rules[object]
@@ -84,46 +85,50 @@ class Run:
             if rule is not None:
                 rule(self, value, operand, schema, path)
 
-    def check_held(self, value: Any, schema: Schema, path: Path) -> None:
-        """The same for what a string holds as JSON."""
-        self.is_held = True
+    def check_parsed(self, value: Any, schema: Schema, path: Path) -> None:
+        """Validate a value that was parsed from a string."""
+        self.in_parsed_text = True
         try:
             self.check(value, schema, path)
         finally:
-            self.is_held = False
+            self.in_parsed_text = False
 
-    def overdraw(self) -> None:
-        """Grant a large value its share, once; its size is counted only if it matters."""
+    def extend_budget(self) -> None:
+        """Extend the budget once, by the size of the value, which is counted only at this point.
+
+        Raises:
+            BudgetExhausted: it was extended before, or only an explanation is sought.
+        """
         if self.is_refused or self.is_counted:
-            raise Spent
+            raise BudgetExhausted
         self.is_counted = True
         self.budget = _WORK_PER_VALUE * size_of(self.value)
 
     def refuse(self) -> None:
-        """From here on it is only about the words."""
+        """Record that the value does not fit, and set the budget for the explanation."""
         self.is_refused = True
         self.budget = _WORK_TO_EXPLAIN
 
     def fail(self, path: Path, words: Words, got: Any = NOTHING) -> None:
-        """Something is wrong."""
+        """Record a problem; in silent mode, raise `DoesNotFit`."""
         if self.silent:
-            raise Misfit
+            raise DoesNotFit
         if not self.is_refused:
             self.refuse()
         self.keep([Problem(path, words, got)])
 
     def keep(self, problems: list[Problem]) -> None:
-        """These were found.
+        """Add problems.
 
         Raises:
-            Enough: there are more than will be told, so there is no need to look further.
+            TooManyProblems: there are more than are reported.
         """
         self.found += problems
         if len(self.found) >= MOST_FOUND:
-            raise Enough
+            raise TooManyProblems
 
     def fits(self, value: Any, schema: Any, path: Path) -> bool:
-        """Is nothing wrong with a value? What is remembered is not tried again."""
+        """Test whether a value fits, in silent mode; the result is cached."""
         key = (id(value), id(schema), self.lenient)
         known = self.tried.get(key)
         if known is not None:
@@ -132,18 +137,18 @@ class Run:
         fits = True
         try:
             self.check(value, schema, path)
-        except Misfit:
+        except DoesNotFit:
             fits = False
         finally:
             self.silent = silent
-        # What is tried within no other trial is not tried again, except to explain it.
+        # Outside of another trial, the same pair is tested again only for an explanation.
         if silent or self.is_refused:
-            self.tried = _room_in(self.tried)
+            self.tried = _emptied_if_full(self.tried)
             self.tried[key] = (value, fits)
         return fits
 
     def fits_exactly(self, value: Any, schema: Any, path: Path) -> bool:
-        """Does it fit without any leniency?"""
+        """Test whether a value fits without conversion of strings."""
         lenient, self.lenient = self.lenient, False
         try:
             return self.fits(value, schema, path)
@@ -151,7 +156,7 @@ class Run:
             self.lenient = lenient
 
     def explain(self, value: Any, schema: Any, path: Path) -> list[Problem]:
-        """What is wrong, for a caller that may choose to tell something else."""
+        """Return the problems of a value without recording them."""
         key = (id(value), id(schema))
         known = self.explained.get(key)
         if known is not None and known[1] == path:
@@ -159,43 +164,47 @@ class Run:
         before, self.found = self.found, []
         try:
             self.check(value, schema, path)
-        except Enough:
+        except TooManyProblems:
             self.is_cut = True
         finally:
             found, self.found = self.found, before
-        self.explained = _room_in(self.explained)
+        self.explained = _emptied_if_full(self.explained)
         self.explained[key] = (value, path, found)
         return found
 
-    def loosened(self, value: Any, schema: Schema) -> Any:
-        """What a value may stand for, if it may."""
-        return loosened(value, schema, self.look_into) if self.lenient else value
+    def coerced(self, value: Any, schema: Schema) -> Any:
+        """Convert a value leniently, if this run is lenient."""
+        return coerced(value, schema, self.parse_text) if self.lenient else value
 
-    def look_into(self, text: str) -> Any:
-        """What a string holds as JSON. What is in strings in there is left alone."""
-        if self.is_held:
+    def parse_text(self, text: str) -> Any:
+        """Parse the JSON in a string, unless the string itself was inside parsed JSON."""
+        if self.in_parsed_text:
             return text
-        known = self.held.get(id(text))
+        known = self.parsed.get(id(text))
         if known is None:
-            known = self.held[id(text)] = (text, held_by(text))
+            known = self.parsed[id(text)] = (text, parsed_text(text))
             if not self.is_refused and known[1] is not text:
                 self.budget += _WORK_PER_VALUE * size_of(known[1])
         return known[1]
 
 
-def _room_in(memory: dict[Any, Any]) -> dict[Any, Any]:
+def _emptied_if_full(memory: dict[Any, Any]) -> dict[Any, Any]:
     return memory if len(memory) < _MOST_REMEMBERED else {}
 
 
-def inside(path: Path) -> int:
-    """The depth of what is in the value at a place."""
+def depth_in(path: Path) -> int:
+    """Return the depth of the values in the value at a path.
+
+    Raises:
+        RecursionError: it exceeds the limit.
+    """
     depth = 1 if path is None else path[2] + 1
     if depth > DEEPEST:
         raise RecursionError
     return depth
 
 
-# A rule is given the value, what the keyword says, the schema that it is in, and the place.
+# Validates one keyword: run, value, operand of the keyword, its schema, path of the value.
 Rule: TypeAlias = Callable[[Run, Any, Any, Schema, Path], None]
-# By the class of a value, and of `object` for the others; then by keyword.
+# By the class of a value, with `object` for all others; then by keyword.
 Rules: TypeAlias = dict[type, dict[str, Rule]]

@@ -1,7 +1,7 @@
-"""JSON Schemas taken apart for comparison: a schema is a list of parts that must all hold.
+"""JSON Schemas split for comparison: a schema is a list of parts that must all hold.
 
-`allOf` and `$ref` are gone from the parts; what is said of other values than the schema's own stays
-as it is written. Functions of values, without any judgement.
+`allOf` and `$ref` are resolved at the top level of the parts; nested schemas stay as written. Pure
+functions, which compare nothing themselves.
 """
 
 import json
@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 from .supported import resolve
 
 Schema: TypeAlias = dict[str, Any]
-# What is said of a value, one thing after the other; all of it holds.
+# Schemas of the same value, all of which must hold.
 Parts: TypeAlias = list[Schema]
 
-# What allows no value at all, in a form that the rules for `enum` understand.
+# The schema that no value fits, expressed by `enum`.
 IMPOSSIBLE: Schema = {"enum": []}
 TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
-# Keywords that decide which values fit. All others are annotations, or were refused before.
+# Keywords that constrain values. All others are annotations, or were refused before.
 KEYWORDS = frozenset(
     {
         "$ref", "type", "enum", "const", "anyOf", "oneOf", "not", "if", "then", "else", "minimum",
@@ -29,24 +29,24 @@ KEYWORDS = frozenset(
         "dependentRequired", "dependentSchemas",
     }
 )  # fmt: skip
-# Keywords that are only understood together.
+# Keywords that depend on each other.
 GROUPS = (
     ("properties", "patternProperties", "additionalProperties"),
     ("prefixItems", "items"),
     ("contains", "minContains", "maxContains"),
     ("if", "then", "else"),
 )
-# What may mention members of an object out of sight of `properties`.
+# Keywords that may constrain members of an object outside of `properties`.
 _HIDES = ("if", "dependentSchemas")
 
 
 def text(value: Any) -> str:
-    """JSON that is the same for the same value; `1` and `true` differ, unlike in Python."""
+    """Encode a value as canonical JSON; `1` and `true` differ, unlike in Python."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def parts_of(schema: Any, root: Schema) -> Parts:
-    """What must hold for a value, one part after the other; of a schema that was checked."""
+    """Split a schema that `check_schema` accepts into parts."""
     if isinstance(schema, bool):
         return [] if schema else [IMPOSSIBLE]
     own = {key: each for key, each in schema.items() if key in KEYWORDS}
@@ -60,12 +60,12 @@ def parts_of(schema: Any, root: Schema) -> Parts:
 
 
 def is_impossible(parts: Parts) -> bool:
-    """Is it plain that no value fits?"""
+    """Test for parts that obviously no value fits."""
     return any(part.get("enum") == [] for part in parts)
 
 
 def operands(parts: Parts, keyword: str) -> list[Any]:
-    """What the parts say under a keyword."""
+    """Return the operands of a keyword in all parts."""
     return [part[keyword] for part in parts if keyword in part]
 
 
@@ -73,7 +73,7 @@ def operands(parts: Parts, keyword: str) -> list[Any]:
 
 
 def types_of(parts: Parts) -> frozenset[str]:
-    """The types that values may have. Here, `number` is a number that is no integer."""
+    """Return the types that values may have. Here `number` excludes integers."""
     found = TYPES
     for named in operands(parts, "type"):
         names = {named} if isinstance(named, str) else set(named)
@@ -82,13 +82,13 @@ def types_of(parts: Parts) -> frozenset[str]:
 
 
 def named(types: Iterable[str]) -> list[str]:
-    """Types as a schema names them."""
+    """Return types as a schema names them, where `number` includes integers."""
     found = set(types)
     return sorted(found - {"integer"} if "number" in found else found)
 
 
 def values_of(parts: Parts) -> list[Any] | None:
-    """The only values that may fit, if they are listed; some of them may be ruled out elsewhere."""
+    """Return the listed values, which other keywords may exclude; None if values are not listed."""
     lists = [list(each) for each in operands(parts, "enum")]
     lists += [[each] for each in operands(parts, "const")]
     if lists:
@@ -100,12 +100,12 @@ def values_of(parts: Parts) -> list[Any] | None:
 
 
 def exact(number: Any) -> Fraction:
-    """A number as it was written."""
+    """Return the exact decimal value of a number."""
     return Fraction(str(number))
 
 
 def least(parts: Parts, *, whole: bool) -> tuple[Fraction, bool] | None:
-    """The lower bound of numbers, and whether it is itself out of bounds."""
+    """Return the lower bound of numbers, and whether it is exclusive."""
     found = [(exact(each), False) for each in operands(parts, "minimum")]
     found += [(exact(each), True) for each in operands(parts, "exclusiveMinimum")]
     if not found:
@@ -117,7 +117,7 @@ def least(parts: Parts, *, whole: bool) -> tuple[Fraction, bool] | None:
 
 
 def most(parts: Parts, *, whole: bool) -> tuple[Fraction, bool] | None:
-    """The upper bound of numbers, in the same manner."""
+    """Return the upper bound of numbers, and whether it is exclusive."""
     turned: Parts = [{} for _ in parts]
     for part, other in zip(parts, turned, strict=True):
         for keyword, opposite in (
@@ -134,13 +134,13 @@ def most(parts: Parts, *, whole: bool) -> tuple[Fraction, bool] | None:
 
 
 def item_at(part: Schema, index: int) -> Any:
-    """What one part says of an item."""
+    """Return the schema of an item in one part."""
     listed: list[Any] = part.get("prefixItems", [])
     return listed[index] if index < len(listed) else part.get("items", True)
 
 
 def longest(parts: Parts) -> float:
-    """How many items there may be."""
+    """Return the maximum number of items."""
     limits: list[float] = [float(each) for each in operands(parts, "maxItems")]
     limits += [len(part.get("prefixItems", [])) for part in parts if part.get("items") is False]
     return min(limits, default=float("inf"))
@@ -150,21 +150,21 @@ def longest(parts: Parts) -> float:
 
 
 class Members(NamedTuple):
-    """What is said of the members of an object."""
+    """The members of an object as its schema declares them."""
 
     names: frozenset[str]
     required: frozenset[str]
     patterns: frozenset[str]
-    # Nothing is said of further members, so nobody counts on sending any.
+    # Further members are not mentioned, so clients are assumed not to send any.
     is_closed: bool
 
 
 def members_of(parts: Parts) -> Members:
-    """The members of an object, taken at its word: what is not listed is not sent.
+    """Return the members of an object, on the assumption that unlisted members are not sent.
 
-    Strictly, a schema that does not mention a name lets anything pass under it. But then no
-    parameter could ever be added; so only a schema that says what further members are like, or that
-    lists none at all, counts as open.
+    By the specification, a schema allows any value for a name that it does not mention. Then adding
+    a parameter would always be a breaking change. So only a schema that constrains further members,
+    or lists none at all, counts as open.
     """
     listed = operands(parts, "properties")
     patterns = frozenset(
@@ -182,17 +182,17 @@ def members_of(parts: Parts) -> Members:
 
 
 def mentions(value: Any, *keywords: str) -> bool:
-    """Does a keyword stand anywhere in there?"""
+    """Test whether any of the keywords occurs at any depth."""
     if is_object(value):
         return not value.keys().isdisjoint(keywords) or mentions([*value.values()], *keywords)
     return is_list(value) and any(mentions(each, *keywords) for each in value)
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Is it an object of JSON?"""
+    """Test for a JSON object."""
     return isinstance(value, dict)
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Is it a list of JSON?"""
+    """Test for a JSON array."""
     return isinstance(value, list)

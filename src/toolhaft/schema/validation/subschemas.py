@@ -1,4 +1,4 @@
-"""The schemas within a schema: what they refer to, and what can be told of them at a glance."""
+"""Subschemas: resolved references, alternatives of unions, patterns; cached for one validation."""
 
 import re
 from collections.abc import Callable
@@ -10,13 +10,15 @@ from .json_values import KINDS, MOST_HOPS, among, choices_of, comparable, is_a, 
 from .messages import NAMES
 from .supported import resolve
 
+# Python classes of decoded values, by JSON Schema type.
 _CLASSES = {name: frozenset(c for c in KINDS if name in KINDS[c]) for name in NAMES}
+# Choices up to which a value is compared with each, instead of looked up in a set.
 _MOST_COMPARED = 16
 _NONE: frozenset[Any] = frozenset()
 
 
 def tag_of(forms: list[Schema]) -> str | None:
-    """The member that every form asks for, and lists the values of."""
+    """Return the member that every alternative requires and lists the values of; None if none."""
     if len(forms) < 2:
         return None
     for name in forms[0].get("properties", {}):
@@ -30,15 +32,15 @@ def _tags(form: Schema, tag: str) -> list[Any]:
 
 
 class Forms(NamedTuple):
-    """The forms of an `anyOf` or `oneOf`, with what each says itself or refers to."""
+    """The alternatives of an `anyOf` or `oneOf`."""
 
     all: list[Any]
-    targets: list[Schema]
-    tag: str | None  # the member that tells which of them an object is
-    tags: list[list[Any]]  # the values of that, for each
+    targets: list[Schema]  # the same with references resolved
+    tag: str | None  # the member that discriminates objects
+    tags: list[list[Any]]  # the values of the tag, for each alternative
 
     def open_to(self, value: Any, *, lenient: bool) -> list[Any]:
-        """Those that the value may fit."""
+        """Return the alternatives that a value may fit, by its tag or type."""
         kind = value.__class__
         if kind is dict and self.tag is not None:
             tag = value.get(self.tag)
@@ -50,18 +52,19 @@ class Forms(NamedTuple):
         return [form for form, may in zip(self.all, may_fit, strict=True) if may]
 
     def numbers_of(self, some: list[Any]) -> list[int]:
-        """Which ones these are, as they are counted."""
+        """Return the indexes of some alternatives."""
         return [n for n, form in enumerate(self.all) if any(form is each for each in some)]
 
 
-# Searches a text for a pattern, and finds something or nothing.
+# Searches a text for a pattern; the result is true if it is found.
 Searches: TypeAlias = Callable[[str], object]
 ReadPattern: TypeAlias = Callable[[str], Searches | None]
 
 
 def python_pattern(pattern: str) -> Searches | None:
-    """None for one that Python cannot read: it was written for another language. What would take
-    too long to match does not match."""
+    """Compile a pattern; None if Python cannot, since it is in the syntax of another language.
+
+    A text that would take too long to match does not match."""
     try:
         search = re.compile(pattern).search
     except (re.error, OverflowError, RecursionError):
@@ -71,7 +74,7 @@ def python_pattern(pattern: str) -> Searches | None:
 
 
 class Subschemas:
-    """What can be told of the schemas in a schema at a glance, for one check. By identity."""
+    """Facts about the subschemas of a schema, cached by id for one validation."""
 
     def __init__(self, root: Schema, read_pattern: ReadPattern) -> None:
         self._root = root
@@ -83,13 +86,13 @@ class Subschemas:
         self._patterns: dict[str, Searches | None] = {}
 
     def resolved(self, ref: str) -> Any:
-        """What a reference leads to."""
+        """Return the target of a reference."""
         if ref not in self._refs:
             self._refs[ref] = resolve(self._root, ref)
         return self._refs[ref]
 
     def is_listed(self, value: Any, choices: list[Any]) -> bool:
-        """Is the value one of them, of which there may be many?"""
+        """Test whether a value is one of the choices, of which there may be many."""
         if len(choices) <= _MOST_COMPARED:
             return among(value, choices)
         known = self._sets.get(id(choices))
@@ -97,29 +100,29 @@ class Subschemas:
             largest = max(map(size_of, choices))
             known = self._sets[id(choices)] = largest, frozenset(map(comparable, choices))
         largest, keys = known
-        # What is larger than all of them is not copied to be compared.
+        # No key is computed for a value that is larger than all choices.
         return size_of(value) <= largest and comparable(value) in keys
 
     def pattern(self, pattern: str) -> Searches | None:
-        """What searches for it; None for one that cannot be read."""
+        """Return the search function of a pattern; None if it cannot be compiled."""
         if pattern not in self._patterns:
             self._patterns[pattern] = self._read_pattern(pattern)
         return self._patterns[pattern]
 
     def forms_of(self, listed: list[Any]) -> Forms:
-        """What is offered to choose from."""
+        """Return the alternatives of a union."""
         if id(listed) not in self._forms:
             targets = [self._target(form) for form in listed]
             tag = tag_of([each for each in targets if is_a({}, each.get("type", "object"))])
             tags = [_tags(each, tag) if tag is not None else [] for each in targets]
             if not all(isinstance(each, str) for those in tags for each in those):
-                tag = None  # "1" may be meant to be 1
+                tag = None  # a lenient run may convert "1" to 1
             followed = [self.followed(form) for form in listed]
             self._forms[id(listed)] = Forms(followed, targets, tag, tags)
         return self._forms[id(listed)]
 
     def plain_of(self, schema: Any) -> frozenset[type]:
-        """The classes whose every value fits, for a schema that asks for a kind and no more."""
+        """Return the classes of which every value fits, for a schema of bare types; else none."""
         if id(schema) not in self._plain:
             self._plain[id(schema)] = _NONE
             self._plain[id(schema)] = self._plain_classes(self.followed(schema))
@@ -138,7 +141,11 @@ class Subschemas:
         return _NONE.union(*map(self.plain_of, schema.get("anyOf", ())))
 
     def followed(self, schema: Any) -> Any:
-        """What a schema refers to, if that is all it does."""
+        """Resolve a schema that consists only of a reference.
+
+        Raises:
+            RecursionError: there are too many references in a row.
+        """
         for _ in range(MOST_HOPS):
             if schema.__class__ is not dict or len(schema) != 1 or "$ref" not in schema:
                 return schema
@@ -146,7 +153,11 @@ class Subschemas:
         raise RecursionError
 
     def _target(self, schema: Any) -> Any:
-        """What a schema says itself, or what it refers to."""
+        """Resolve references until a schema has a type or no reference.
+
+        Raises:
+            RecursionError: there are too many references in a row.
+        """
         for _ in range(MOST_HOPS):
             if schema.__class__ is bool:
                 return {} if schema else {"type": []}

@@ -1,7 +1,8 @@
-"""The JSON Schema that we understand, and whether one that an author wrote by hand is within it.
+"""The supported part of JSON Schema, and checks that a schema of an author is within it.
 
-Refused is what nobody would check: a schema that promises more than is enforced is worse than none.
-What our own checker does not know may be known to another one. What no rule knows is an annotation.
+A keyword that constrains values and would not be enforced is refused. If jsonschema-rs is
+installed, it enforces the keywords that our own validator does not support. Unknown keywords are
+annotations.
 """
 
 import math
@@ -10,55 +11,56 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from ...errors import clipped
-from ..cost.regex_backtracking import ENDLESS, degree_of, endless
+from ..cost.regex_backtracking import ENDLESS, degree_of, endless_message
 from ..from_types import Schema
 from .messages import NAMES, echo
 
 _DRAFT_7 = ("http://json-schema.org/draft-07/schema", "https://json-schema.org/draft-07/schema")
 _DIALECTS = ("https://json-schema.org/draft/2020-12/schema", *_DRAFT_7)
+# Levels of nested schemas, and subschemas in all.
 _DEEPEST = 64
 _MOST_SCHEMAS = 10_000
-# A header holds a number that every language can read.
+# The largest integer in a header: the largest that a float represents exactly.
 _LARGEST_HEADER = 2**53 - 1
 Place: TypeAlias = tuple[str | int, ...]
 
 
-class Survey(NamedTuple):
-    """What our own checker does not know of a schema.
+class SupportReport(NamedTuple):
+    """The support of a schema by our own validator.
 
     Args:
-        beyond: what that is, in words for its author; None if all of it is understood.
-        is_readable: the rest is understood all the same.
+        unsupported: the first unsupported part, as a message for the author; None if there is none.
+        rest_is_supported: the rest of the schema is supported.
     """
 
-    beyond: str | None
-    is_readable: bool
+    unsupported: str | None
+    rest_is_supported: bool
 
 
 def check_schema(schema: object, what: str, *, root_object: bool = True) -> Schema:
-    """A schema that an author wrote, as it is, if all of it is understood.
+    """Return a schema of an author unchanged, if our own validator supports all of it.
 
     Args:
-        what: whose schema it is, as errors name it.
-        root_object: it must describe an object, as the arguments of a tool are one.
+        what: the owner of the schema, for error messages.
+        root_object: require `"type": "object"`, as for the arguments of a tool.
 
     Raises:
-        TypeError: it is no JSON object, or something in it is not JSON.
-        ValueError: it is no schema, or uses what is not checked.
+        TypeError: it is not a JSON object, or contains a value that is not JSON.
+        ValueError: it is not a valid schema, or uses an unsupported keyword.
     """
-    beyond, _ = survey(schema, what, root_object=root_object)
-    if beyond is not None:
-        raise ValueError(beyond)
+    unsupported, _ = report_support(schema, what, root_object=root_object)
+    if unsupported is not None:
+        raise ValueError(unsupported)
     assert _is_object(schema)
     return schema
 
 
-def survey(schema: object, what: str, *, root_object: bool = True) -> Survey:
-    """What in a schema is beyond us. Takes what `check_schema` takes.
+def report_support(schema: object, what: str, *, root_object: bool = True) -> SupportReport:
+    """Check a schema and report its support. The arguments are those of `check_schema`.
 
     Raises:
-        TypeError: it is no JSON object, or something in it is not JSON.
-        ValueError: it is no schema, for anybody.
+        TypeError: it is not a JSON object, or contains a value that is not JSON.
+        ValueError: it is not a valid schema for any validator.
     """
     if not _is_object(schema):
         raise TypeError(f"{what}: a schema must be a JSON object, as a dict")
@@ -66,19 +68,23 @@ def survey(schema: object, what: str, *, root_object: bool = True) -> Survey:
     walk = _Walk(schema)
     try:
         walk.all()
-    except _Refused as refused:
+    except _Problem as refused:
         raise ValueError(at(what, refused.place, refused.words)) from None
-    beyond = None if walk.beyond is None else at(what, walk.beyond.place, walk.beyond.words)
+    unsupported = (
+        None
+        if walk.unsupported is None
+        else at(what, walk.unsupported.place, walk.unsupported.words)
+    )
     if root_object and schema.get("type") != "object":
         raise ValueError(f'{what}: the root must have "type": "object"')
-    return Survey(beyond, walk.is_readable)
+    return SupportReport(unsupported, walk.rest_is_supported)
 
 
 def resolve(root: Schema, ref: str) -> Any:
-    """What a `$ref` of the form `#`, `#/…` or `#anchor` points at.
+    """Return the target of a `$ref` of the form `#`, `#/…` or `#anchor`.
 
     Raises:
-        LookupError, TypeError, ValueError: nothing.
+        LookupError, TypeError, ValueError: it has no target.
     """
     if ref[1:2] not in ("", "/"):
         return anchored(root, ref[1:])[0]
@@ -89,18 +95,18 @@ def resolve(root: Schema, ref: str) -> Any:
 
 
 def anchored(root: Schema, name: str) -> tuple[Schema, Place]:
-    """The schema with this `$anchor`, and where it is.
+    """Return the schema with this `$anchor`, and its path.
 
     Raises:
         LookupError: there is none, or there are several.
     """
     todo: list[tuple[object, Place]] = [(root, ())]
     found: list[tuple[Schema, Place]] = []
-    for schema, place in todo:  # which grows meanwhile
+    for schema, place in todo:  # grows during iteration
         if _is_object(schema) and len(place) <= 2 * _DEEPEST and len(todo) <= _MOST_SCHEMAS:
             if name in (schema.get("$anchor"), schema.get("$dynamicAnchor")):
                 found.append((schema, place))
-            todo += _inner(schema, place)
+            todo += _children(schema, place)
     if len(found) != 1:
         raise LookupError(name)
     return found[0]
@@ -116,8 +122,8 @@ def _unquoted(match: re.Match[str]) -> str:
     return bytes.fromhex(match.group().replace("%", "")).decode()
 
 
-class _Refused(Exception):
-    """What is wrong with a schema, and where."""
+class _Problem(Exception):
+    """A problem of a schema, and its path."""
 
     def __init__(self, place: Place, words: str) -> None:
         super().__init__(words)
@@ -126,7 +132,7 @@ class _Refused(Exception):
 
 
 def at(what: str, place: Place, words: str) -> str:
-    """Words about a place in a schema."""
+    """Format a message about a path in a schema."""
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
     return f"{what}: at {clipped(path.removeprefix('.'))}: {words}" if path else f"{what}: {words}"
 
@@ -185,6 +191,7 @@ def _is_type(value: object) -> bool:
     return _is_names(names) and bool(names) and all(name in NAMES for name in names)
 
 
+# A check of the operand of a keyword, and the end of its error message.
 _Shape: TypeAlias = tuple[Callable[[object], bool], str]
 _NUMBER: _Shape = (_is_number, "must be a number")
 _SIZE: _Shape = (_is_size, "must be a whole number, 0 or more")
@@ -210,16 +217,18 @@ _SHAPES: dict[str, _Shape] = {
 }
 _ANYTHING: _Shape = (lambda value: True, "")
 _DEFINITIONS = ("$defs", "definitions")
-_HOLDS = {
+# Keywords with subschemas: one, a list, or an object of them.
+_SUBSCHEMAS = {
     **dict.fromkeys(("additionalProperties", "propertyNames", "items", "contains"), "one"),
     **dict.fromkeys(("not", "if", "then", "else"), "one"),
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), "list"),
     **dict.fromkeys(("properties", "patternProperties", "dependentSchemas"), "object"),
     **dict.fromkeys(_DEFINITIONS, "object"),
 }
-# Keywords whose schemas are about the same value, not about a part of it.
-_HERE = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas")
+# Keywords with subschemas for the same value, not for a part of it.
+_SAME_VALUE = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas")
 _VALUES = ("const", "default", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+# Unsupported keywords, with advice; below, those of draft-07 only.
 _UNCHECKED = {
     "unevaluatedProperties": "use additionalProperties",
     "unevaluatedItems": "use items",
@@ -233,7 +242,7 @@ _UNCHECKED_7 = {
 
 
 class _Walk:
-    """A walk through all schemas in a schema: from the root, then from what only a `$ref` finds."""
+    """A traversal of all subschemas: from the root, then from targets only a `$ref` reaches."""
 
     def __init__(self, root: Schema) -> None:
         self.root = root
@@ -242,144 +251,148 @@ class _Walk:
         self.refs: list[tuple[Schema, Place]] = []
         self.headers: set[str] = set()
         self.ends: set[int] = set()
-        # The first thing that our own checker does not know; can it read the rest?
-        self.beyond: _Refused | None = None
-        self.is_readable = True
+        # The first part that our own validator does not support, and whether it supports the rest.
+        self.unsupported: _Problem | None = None
+        self.rest_is_supported = True
         self.dialect = root.get("$schema", _DIALECTS[0])
         dialect = str(self.dialect).removesuffix("#")
         self.is_foreign = dialect not in _DIALECTS
         if self.is_foreign:
             words = f"$schema: {echo(self.dialect)} is not known; use {_DIALECTS[0]}"
-            self._leave((), words, is_readable=False)
+            self._report((), words, rest_is_supported=False)
         older = dialect in _DRAFT_7
         self.unchecked = {**_UNCHECKED, **(_UNCHECKED_7 if older else {})}
 
-    def _leave(self, place: Place, words: str, *, is_readable: bool) -> None:
-        """Leave something to another checker."""
-        self.beyond = self.beyond or _Refused(place, words)
-        self.is_readable = self.is_readable and is_readable
+    def _report(self, place: Place, words: str, *, rest_is_supported: bool) -> None:
+        """Record a part that our own validator does not support."""
+        self.unsupported = self.unsupported or _Problem(place, words)
+        self.rest_is_supported = self.rest_is_supported and rest_is_supported
 
     def all(self) -> None:
         while self.todo:
-            for schema, place, depth in self.todo:  # which grows meanwhile
-                self._one(schema, place, depth)
-            if not self.is_readable:  # then a `$ref` may mean something else
+            for schema, place, depth in self.todo:  # grows during iteration
+                self._visit(schema, place, depth)
+            if not self.rest_is_supported:  # then a `$ref` may resolve in another way
                 return
             found = [self._target(schema["$ref"], place) for schema, place in self.refs]
-            if not self.is_readable:
+            if not self.rest_is_supported:
                 return
             self.todo = [(target, at, 0) for target, at in found if at not in self.seen]
         for schema, place in self.refs:
-            self._must_end(schema, place, ())
+            self._check_terminates(schema, place, ())
 
-    def _one(self, schema: object, place: Place, depth: int) -> None:
+    def _visit(self, schema: object, place: Place, depth: int) -> None:
         self.seen.add(tuple(map(str, place)))
         if depth > _DEEPEST or len(self.seen) > _MOST_SCHEMAS:
             words = f"more than {_DEEPEST} schemas in each other, or {_MOST_SCHEMAS} in all"
-            raise _Refused(place, f"{words}; make it simpler")
+            raise _Problem(place, f"{words}; make it simpler")
         if isinstance(schema, bool):
             return
         if not _is_object(schema):
-            raise _Refused(place, f"a schema must be an object, true or false, not {echo(schema)}")
+            raise _Problem(place, f"a schema must be an object, true or false, not {echo(schema)}")
         for keyword, operand in schema.items():
             fits, words = _SHAPES.get(keyword, _ANYTHING)
             if not fits(operand) and not self.is_foreign:
-                raise _Refused(place, f"{keyword} {words}, not {echo(operand)}")
+                raise _Problem(place, f"{keyword} {words}, not {echo(operand)}")
             if keyword in self.unchecked:
                 words = f"{keyword} is not checked by this library; {self.unchecked[keyword]}"
-                self._leave(place, words, is_readable=True)
+                self._report(place, words, rest_is_supported=True)
         self._scope(schema, place)
-        if words := _unread_pattern(schema):
-            self._leave(place, words, is_readable=True)
+        if words := _pattern_problem(schema):
+            self._report(place, words, rest_is_supported=True)
         if "x-mcp-header" in schema:
             self._header(schema, place)
         if "$ref" in schema:
             self.refs.append((schema, place))
-        self.todo += [(child, at, depth + 1) for child, at in _inner(schema, place)]
+        self.todo += [(child, at, depth + 1) for child, at in _children(schema, place)]
 
     def _scope(self, schema: Schema, place: Place) -> None:
         if place and "$id" in schema:
             words = "$id is not checked below the root; remove it"
-            self._leave(place, words, is_readable=False)
+            self._report(place, words, rest_is_supported=False)
         if schema.get("$schema", self.dialect) != self.dialect:
             words = "$schema differs from that of the root; remove it"
-            self._leave(place, words, is_readable=False)
+            self._report(place, words, rest_is_supported=False)
         if _is_list(schema.get("items")):
             words = "items must be one schema; a list of them is prefixItems"
-            self._leave(place, words, is_readable=False)
+            self._report(place, words, rest_is_supported=False)
         if "dependencies" in self.unchecked and "$ref" in schema:
-            ignored = [keyword for keyword in schema if keyword in _SHAPES or keyword in _HOLDS]
+            ignored = [
+                keyword for keyword in schema if keyword in _SHAPES or keyword in _SUBSCHEMAS
+            ]
             ignored = [keyword for keyword in ignored if keyword not in ("$ref", *_DEFINITIONS)]
             if ignored:
                 words = f"draft-07 ignores {ignored[0]} beside $ref; put both into allOf"
-                self._leave(place, words, is_readable=False)
+                self._report(place, words, rest_is_supported=False)
 
     def _header(self, schema: Schema, place: Place) -> None:
         name, kind = schema["x-mcp-header"], schema.get("type")
         if not place or len(place) % 2 or set(place[::2]) != {"properties"}:
-            raise _Refused(place, "x-mcp-header must be on a property, reached by properties alone")
+            raise _Problem(place, "x-mcp-header must be on a property, reached by properties alone")
         if not isinstance(name, str) or not re.fullmatch(r"(?a)[\w!#$%&'*+.^`|~-]+", name):
             words = "x-mcp-header must be a name for a header: letters, digits and dashes"
-            raise _Refused(place, f"{words}, not {echo(name)}")
+            raise _Problem(place, f"{words}, not {echo(name)}")
         if name.lower() in self.headers:
-            raise _Refused(place, f"x-mcp-header {echo(name)} is used twice; names must differ")
+            raise _Problem(place, f"x-mcp-header {echo(name)} is used twice; names must differ")
         if kind not in ("string", "integer", "boolean"):
             words = 'x-mcp-header needs the "type" string, integer or boolean'
-            raise _Refused(place, f"{words}, not {echo(kind)}")
+            raise _Problem(place, f"{words}, not {echo(kind)}")
         if any(abs(number) > _LARGEST_HEADER for number in _integers(schema)):
-            raise _Refused(place, "x-mcp-header allows integers up to 2^53 - 1; lower the limits")
+            raise _Problem(place, "x-mcp-header allows integers up to 2^53 - 1; lower the limits")
         self.headers.add(name.lower())
 
     def _target(self, ref: str, place: Place) -> tuple[object, Place]:
         if not ref.startswith("#"):
             words = "references to elsewhere are never fetched; put the schema into $defs and refer"
-            raise _Refused(place, f"$ref {echo(ref)}: {words} to it as #/$defs/…")
+            raise _Problem(place, f"$ref {echo(ref)}: {words} to it as #/$defs/…")
         try:
             if not re.fullmatch("#(/.*)?", ref, re.DOTALL):
                 target, found = anchored(self.root, ref[1:])
                 return target, tuple(map(str, found))
             return resolve(self.root, ref), tuple(_tokens(ref))
         except (LookupError, TypeError, ValueError):
-            raise _Refused(place, f"$ref {echo(ref)} points at nothing in this schema") from None
+            raise _Problem(place, f"$ref {echo(ref)} points at nothing in this schema") from None
 
-    def _must_end(self, schema: object, place: Place, inside: tuple[int, ...]) -> None:
-        """A schema that applies itself to the same value again would never end."""
+    def _check_terminates(self, schema: object, place: Place, inside: tuple[int, ...]) -> None:
+        """Refuse a schema that applies itself to the same value, which would never terminate."""
         if not _is_object(schema) or id(schema) in self.ends:
             return
         if id(schema) in inside or len(inside) >= _DEEPEST:
-            raise _Refused(place, "$ref leads back to itself, or to more than 64 others in a row")
-        inner = [child for child, _ in _inner({k: schema[k] for k in _HERE if k in schema}, ())]
+            raise _Problem(place, "$ref leads back to itself, or to more than 64 others in a row")
+        inner = [
+            child for child, _ in _children({k: schema[k] for k in _SAME_VALUE if k in schema}, ())
+        ]
         if "$ref" in schema:
             inner.append(resolve(self.root, schema["$ref"]))
         for child in inner:
-            self._must_end(child, place, (*inside, id(schema)))
+            self._check_terminates(child, place, (*inside, id(schema)))
         self.ends.add(id(schema))
 
 
-def _inner(schema: Schema, place: Place) -> Iterator[tuple[object, Place]]:
-    """The schemas directly in a schema."""
+def _children(schema: Schema, place: Place) -> Iterator[tuple[object, Place]]:
+    """Yield the direct subschemas of a schema with their paths."""
     for keyword, operand in schema.items():
-        holds = _HOLDS.get(keyword)
+        holds = _SUBSCHEMAS.get(keyword)
         at = (*place, keyword)
         if holds is None:
             continue
         if holds == "one":
-            if keyword == "items" and _is_list(operand):  # as it was up to 2019
+            if keyword == "items" and _is_list(operand):  # the syntax of drafts up to 2019-09
                 yield from ((child, (*at, number)) for number, child in enumerate(operand))
             else:
                 yield operand, at
         elif holds == "list":
             if not _is_list(operand) or not operand:
-                raise _Refused(place, f"{keyword} must be a list of schemas, not {echo(operand)}")
+                raise _Problem(place, f"{keyword} must be a list of schemas, not {echo(operand)}")
             yield from ((child, (*at, number)) for number, child in enumerate(operand))
         elif not _is_object(operand):
-            raise _Refused(place, f"{keyword} must be an object of schemas, not {echo(operand)}")
+            raise _Problem(place, f"{keyword} must be an object of schemas, not {echo(operand)}")
         else:
             yield from ((child, (*at, name)) for name, child in operand.items())
 
 
-def _unread_pattern(schema: Schema) -> str:
-    """Why a pattern in a schema is none for Python's `re`, if that is so."""
+def _pattern_problem(schema: Schema) -> str:
+    """Return why Python's `re` cannot use a pattern of a schema; empty if it can."""
     named = schema.get("patternProperties")
     for pattern in [schema.get("pattern", ""), *(named if _is_object(named) else ())]:
         try:
@@ -387,7 +400,7 @@ def _unread_pattern(schema: Schema) -> str:
         except (re.error, OverflowError, RecursionError, TypeError) as error:
             return f"{echo(pattern)} is no pattern that Python's re understands: {error}"
         if degree_of(pattern) == ENDLESS:
-            return endless(pattern)
+            return endless_message(pattern)
     return ""
 
 

@@ -1,11 +1,11 @@
-"""A JSON value against a JSON Schema (2020-12), in words for a model that has to correct its call.
+"""Validation of JSON values by JSON Schema (2020-12), with messages for a model to act on.
 
-Each keyword is a function in a table, one table for each kind of value. Problems are collected as
-data and put into words only if they are shown. Whether one of several forms fits is tried in
-silence, up to the first problem; only what is worth telling is gone through again.
+Each keyword is a function in a table, one table per class of value. Problems are collected as data
+and formatted only if they are shown. The alternatives of a union are tried in silent mode, up to
+the first problem; only the alternative that is reported is validated again.
 
-Values come from anybody, so the work is bounded by their size: what was tried is not tried again,
-what is told is limited, and each check of a value against a schema is paid for from a budget.
+Values are untrusted, so the work is bounded by their size: results are cached, the number of
+problems is limited, and each check of a value against a schema is charged to a budget.
 """
 
 import decimal
@@ -26,14 +26,24 @@ from .messages import (
     counted,
     echo,
     expected,
-    in_full,
+    formatted,
     line,
     one_of,
     unknown,
 )
-from .run import MOST_FOUND, Enough, Misfit, Rule, Rules, Run, Spent, inside
+from .run import (
+    MOST_FOUND,
+    BudgetExhausted,
+    DoesNotFit,
+    Rule,
+    Rules,
+    Run,
+    TooManyProblems,
+    depth_in,
+)
 from .subschemas import Forms, ReadPattern, Subschemas, python_pattern, tag_of
 
+# Problems in a message.
 _MOST_LINES = 20
 
 
@@ -46,18 +56,18 @@ def problems(
     refused: bool = False,
     pattern: ReadPattern = python_pattern,
 ) -> list[str]:
-    """What is wrong with a value, one line each; nothing if it fits.
+    """List the problems of a value, one line each; empty if it fits.
 
     The budget grows with the value and is ample for any schema that does not multiply itself. If
-    it is used up before a problem is found, the value counts as fitting, also for a schema that an
-    author wrote.
+    it is exhausted before a problem is found, the value counts as fitting, also for a schema of an
+    author.
 
     Args:
-        schema: one that `check_schema` accepts, or of our own making.
-        lenient: read strings as msgspec does with `strict=False`, and JSON in strings as JSON.
+        schema: one that `check_schema` accepts, or that this library generated.
+        lenient: convert strings as msgspec does with `strict=False`, and parse JSON in strings.
         where: the name of the value itself.
-        refused: it is known not to fit, so little time is spent on the reason.
-        pattern: makes what searches a text for a pattern.
+        refused: the value is known not to fit; use the smaller budget for explanations.
+        pattern: compiles a pattern to a search function.
     """
     thing = "member" if where else "argument"
     run = Run(value, Subschemas(schema, pattern), _RULES, lenient=lenient, thing=thing)
@@ -68,15 +78,15 @@ def problems(
         run.check(value, schema, None)
     except RecursionError:
         run.found = [Problem(None, "nested too deeply to be checked")]
-    except Enough:
+    except TooManyProblems:
         run.is_cut = True
-    except Spent:
+    except BudgetExhausted:
         more = "… and perhaps more" if run.found else ""
     lines = [line(problem, where) for problem in run.found[:_MOST_LINES]]
     left = len(run.found) - len(lines)
     if left:
         more = "… and more" if more or run.is_cut else f"… and {left} more"
-    # Two parts of a schema may find the same fault.
+    # Two parts of a schema may find the same problem.
     return [*dict.fromkeys(lines), *([more] if more else [])]
 
 
@@ -124,7 +134,7 @@ def _one_form(run: Run, value: Any, listed: list[Any], schema: Schema, path: Pat
     if not fitting:
         _fits_none(run, value, forms, path)
     if len(fitting) > 1 and run.lenient:
-        # "7" may be read as a string and as a number; that is no fault of the one who sent it.
+        # "7" fits a string as it is, and a number by conversion: the exact fit wins.
         fitting = [form for form in fitting if run.fits_exactly(value, form, path)]
     if len(fitting) > 1:
         which = " and ".join(str(number + 1) for number in forms.numbers_of(fitting)[:2])
@@ -133,23 +143,23 @@ def _one_form(run: Run, value: Any, listed: list[Any], schema: Schema, path: Pat
 
 def _fits_none(run: Run, value: Any, forms: Forms, path: Path) -> None:
     if run.silent:
-        raise Misfit
+        raise DoesNotFit
     if not run.is_refused:
         run.refuse()
     try:
         closest = _closest(run, value, forms, path)
-    except Spent:
+    except BudgetExhausted:
         run.fail(path, f"must fit one of {len(forms.all)} forms", value)
         raise
     run.keep(closest)
 
 
 def _closest(run: Run, value: Any, forms: Forms, path: Path) -> list[Problem]:
-    """The problems that are worth telling when none of several forms fits."""
+    """Return the problems of the alternative that a value comes closest to, if it fits none."""
     near = [
         (target, form)
         for target, form in zip(forms.targets, forms.all, strict=True)
-        if "type" not in target or is_a(run.loosened(value, target), target["type"])
+        if "type" not in target or is_a(run.coerced(value, target), target["type"])
     ]
     kinds = [target["type"] for target in forms.targets if target.get("type")]
     if not near:
@@ -160,20 +170,20 @@ def _closest(run: Run, value: Any, forms: Forms, path: Path) -> list[Problem]:
         return [Problem(path, partial(one_of, choices), value)]
     inner = value
     if run.lenient and not is_a(value, "object"):
-        inner = run.loosened(value, {"type": "object"})
+        inner = run.coerced(value, {"type": "object"})
     tag = tag_of([target for target, _ in near])
     if tag is not None and is_a(inner, "object"):
         listed = [choices_of(target["properties"][tag]) for target, _ in near]
         wrong = _wrong_tag(inner, tag, [choice for each in listed for choice in each])
         if wrong:
-            return [Problem((path, tag, inside(path)), *wrong)]
+            return [Problem((path, tag, depth_in(path)), *wrong)]
         near = [near[n] for n, each in enumerate(listed) if among(inner[tag], each)]
     explained = [(run.explain(value, form, path), _unknown(target, inner)) for target, form in near]
     return min(explained, key=lambda each: (len(each[0]), each[1]))[0]
 
 
 def _unknown(form: Schema, value: Any) -> int:
-    """How many members a form has never heard of: of two that miss as much, it is the other one."""
+    """Count the members that an alternative does not declare, to break ties in `_closest`."""
     known = form.get("properties")
     return len(value.keys() - known.keys()) if known and value.__class__ is dict else 0
 
@@ -213,7 +223,7 @@ def _size(words: str, thing: str) -> Rule:
 
 
 def _is_multiple(value: float, unit: float) -> bool:
-    """Exactly, for the decimal numbers that were written: 0.0075 is a multiple of 0.0001."""
+    """Test in exact decimal arithmetic: 0.0075 is a multiple of 0.0001."""
     if isinstance(value, float) and not math.isfinite(value):
         return False
     (above, below), (unit_above, unit_below) = (
@@ -242,7 +252,7 @@ def _format(run: Run, value: str, name: str, schema: Schema, path: Path) -> None
 
 
 def _prefix(run: Run, value: list[Any], schemas: list[Any], schema: Schema, path: Path) -> None:
-    depth = inside(path)
+    depth = depth_in(path)
     for number, (item, each) in enumerate(zip(value, schemas, strict=False)):
         run.check(item, each, (path, number, depth))
 
@@ -252,7 +262,7 @@ def _items(run: Run, value: list[Any], each: Any, schema: Schema, path: Path) ->
     if each is False and len(value) > start:
         run.fail(path, f"must have at most {counted(start, 'item')}, got {len(value)}")
         return
-    plain, depth = run.subschemas.plain_of(each), inside(path)
+    plain, depth = run.subschemas.plain_of(each), depth_in(path)
     for number in range(start, len(value)):
         if value[number].__class__ not in plain:
             run.check(value[number], each, (path, number, depth))
@@ -284,7 +294,7 @@ def _unique(run: Run, value: list[Any], wanted: bool, schema: Schema, path: Path
 
 
 def _first_places(items: list[Any], keys: set[Any]) -> dict[Any, int]:
-    """Where each of these stands first."""
+    """Return the first index of each key."""
     places: dict[Any, int] = {}
     for number, item in enumerate(items):
         key = comparable(item)
@@ -294,8 +304,8 @@ def _first_places(items: list[Any], keys: set[Any]) -> dict[Any, int]:
 
 
 def _properties(run: Run, value: Schema, members: Schema, schema: Schema, path: Path) -> None:
-    depth = inside(path)
-    # In the order of the schema, unless that is far longer than the value.
+    depth = depth_in(path)
+    # In the order of the schema, unless it has far more members than the value.
     for name in members if len(members) <= 8 * len(value) + 8 else value:
         if name in value and name in members:
             run.check(value[name], members[name], (path, name, depth))
@@ -304,11 +314,11 @@ def _properties(run: Run, value: Schema, members: Schema, schema: Schema, path: 
 def _required(run: Run, value: Schema, names: list[str], schema: Schema, path: Path) -> None:
     for name in names:
         if name not in value:
-            run.fail((path, name, inside(path)), "missing")
+            run.fail((path, name, depth_in(path)), "missing")
 
 
 def _matching(run: Run, value: Schema, patterns: Schema, schema: Schema, path: Path) -> None:
-    depth = inside(path)
+    depth = depth_in(path)
     for pattern, member in patterns.items():
         search = run.subschemas.pattern(pattern)
         for name in value:
@@ -319,11 +329,11 @@ def _matching(run: Run, value: Schema, patterns: Schema, schema: Schema, path: P
 def _additional(run: Run, value: Schema, other: Any, schema: Schema, path: Path) -> None:
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     searches = [run.subschemas.pattern(pattern) for pattern in patterns]
-    plain, depth = run.subschemas.plain_of(other), inside(path)
+    plain, depth = run.subschemas.plain_of(other), depth_in(path)
     for name, member in value.items():
         if name in known or member.__class__ in plain:
             continue
-        # A pattern that cannot be read may match anything.
+        # A pattern that cannot be compiled may match anything.
         if any(search is None or search(name) for search in searches):
             continue
         if other is not False:
@@ -339,20 +349,20 @@ def _names(run: Run, value: Schema, wanted: Any, schema: Schema, path: Path) -> 
         if run.fits(name, wanted, path):
             continue
         if run.silent:
-            raise Misfit
+            raise DoesNotFit
         for _, words, got in run.explain(name, wanted, path):
-            run.fail((path, name, inside(path)), partial(_of_name, words), got)
+            run.fail((path, name, depth_in(path)), partial(_of_name, words), got)
 
 
 def _of_name(words: Words) -> str:
-    return f"the name {in_full(words)}"
+    return f"the name {formatted(words)}"
 
 
 def _needs(run: Run, value: Schema, needed: Schema, schema: Schema, path: Path) -> None:
     for name, others in needed.items():
         for other in others if name in value else ():
             if other not in value:
-                run.fail((path, other, inside(path)), f"missing, for {echo(name)} is given")
+                run.fail((path, other, depth_in(path)), f"missing, for {echo(name)} is given")
 
 
 def _depends(run: Run, value: Schema, schemas: Schema, schema: Schema, path: Path) -> None:
