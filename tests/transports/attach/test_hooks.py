@@ -8,7 +8,7 @@ import pytest
 
 from toolhaft import Server
 from toolhaft.calls.run_on import place_of
-from toolhaft.transports.attach.hooks import Hooks, Refused, named
+from toolhaft.transports.attach.hooks import Hooks, Refused, import_hook
 
 
 @pytest.fixture
@@ -153,4 +153,4 @@ async def test_a_function_is_found_by_its_name(hooks: Hooks) -> None:
 )
 def test_what_is_not_there_cannot_be_had(reference: str, why: str) -> None:
     with pytest.raises(Refused, match=why):
-        named(reference)
+        import_hook(reference)

@@ -1,4 +1,4 @@
-"""Clients of a process that runs already: a Unix socket, and descriptors passed by the bridge.
+"""The attach transport: a Unix socket in a running process, and descriptors from the bridge.
 
 Start with `host`, then `attached_client`.
 """

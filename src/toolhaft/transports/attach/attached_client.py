@@ -1,4 +1,4 @@
-"""One client of a living process, from its first word to its last."""
+"""The connection of one client to an attached process, after its preamble."""
 
 import asyncio
 import contextlib
@@ -17,38 +17,38 @@ from ..pipes import Input, Output
 from .inline_loop_many import ManyInlineReader, ManyInlineSelector
 from .passed_fds import PassedDescriptors, RecordedOutput
 
-_A_MOMENT: Final = 0.05
+# Seconds between two checks for a disconnection or a shutdown while output is delivered.
+_CHECK_SECONDS: Final = 0.05
 
 
-class _Way(NamedTuple):
-    """How a client is spoken with: on the wire, or on what its bridge has handed over."""
+class _Channel(NamedTuple):
+    """The streams of a client: the Unix socket, or the descriptors that its bridge passed."""
 
     output: Output
-    # The descriptors.
-    reads: int
-    writes: int
+    input_fd: int
+    output_fd: int
     read: Callable[[int, int], bytes]
-    # See `Input`: the end of a bridge tells by itself that its client is not there any more.
-    patience: float | None
+    # See `Input`. None with passed descriptors: the bridge's socket closes when the client is gone.
+    stall_seconds: float | None
 
 
-def _way(
+def _open_channel(
     wire: socket.socket,
     handed: PassedDescriptors,
     framer: Framer,
     limits: Limits,
     *,
     broken: Callable[[], None],
-) -> _Way:
+) -> _Channel:
     journal, high = handed.journal, limits.waiting_bytes
     if journal is None:
         both = wire.fileno()
-        return _Way(Output(both, framer, high), both, both, os.read, limits.shutdown_seconds)
+        return _Channel(Output(both, framer, high), both, both, os.read, limits.shutdown_seconds)
     output = RecordedOutput(handed, framer, high, journal, broken=broken)
-    return _Way(output, handed.input, handed.output, journal.read, None)
+    return _Channel(output, handed.input, handed.output, journal.read, None)
 
 
-async def converse(
+async def serve_client(
     service: Service,
     wire: socket.socket,
     rest: bytes,
@@ -56,28 +56,28 @@ async def converse(
     handed: PassedDescriptors,
     loop: Loop,
     place: Place | None,
-    ending: asyncio.Event,
+    shutdown: asyncio.Event,
 ) -> None:
-    """Serve a client until it has gone, or has said all and got its answers, or the service ends.
+    """Serve a client until it disconnects, has all answers after its end of input, or `shutdown`.
 
     Args:
-        rest: what has come behind the first line.
+        rest: bytes that were received after the preamble.
     """
     limits = service.limits
-    # The client has said all; and it is not there any more.
-    over, gone = asyncio.Event(), asyncio.Event()
+    # The client has closed its input; and it has disconnected.
+    input_ended, gone = asyncio.Event(), asyncio.Event()
 
-    def left() -> None:
-        over.set()
+    def disconnected() -> None:
+        input_ended.set()
         gone.set()
 
     framer = Framer(limits.message_bytes)
-    way = _way(wire, handed, framer, limits, broken=left)
-    output = way.output
+    channel = _open_channel(wire, handed, framer, limits, broken=disconnected)
+    output = channel.output
     assert isinstance(loop.inline_selector, ManyInlineSelector)
-    reader, leash = (
-        ManyInlineReader(loop.inline_selector, over.set),
-        ManyInlineReader(loop.inline_selector, over.set),
+    reader, bridge_watch = (
+        ManyInlineReader(loop.inline_selector, input_ended.set),
+        ManyInlineReader(loop.inline_selector, input_ended.set),
     )
     try:
         async with connected(
@@ -86,49 +86,49 @@ async def converse(
             place=place,
         ) as connection:
             input_ = Input(
-                way.reads,
+                channel.input_fd,
                 framer,
                 output,
                 connection,
-                ended=over.set,
-                stall_seconds=way.patience,
-                read=way.read,
+                ended=input_ended.set,
+                stall_seconds=channel.stall_seconds,
+                read=channel.read,
             )
             input_.start(reader)
             if handed.journal is not None:
-                leash.await_end(wire.fileno(), left)
+                bridge_watch.await_end(wire.fileno(), disconnected)
             if rest:
                 framer.feed(rest)
                 loop.call_soon(input_.serve)
-            await _first(over.wait(), ending.wait())
-            # As long as the client is there, its calls may take their time.
+            await _wait_first(input_ended.wait(), shutdown.wait())
+            # While the client is connected, its calls in progress have no time limit.
             reader.ignore()
-            reader.await_end(way.writes, gone.set)
+            reader.await_end(channel.output_fd, gone.set)
             connection.driver.closing.set()
-            await _first(gone.wait(), ending.wait(), connection.driver.quiet(None))
+            await _wait_first(gone.wait(), shutdown.wait(), connection.driver.quiet(None))
             output.end()
-        await _deliver(output, limits.shutdown_seconds, lambda: gone.is_set() or ending.is_set())
+        await _deliver(output, limits.shutdown_seconds, lambda: gone.is_set() or shutdown.is_set())
     finally:
         reader.ignore()
-        leash.ignore()
+        bridge_watch.ignore()
         output.close()
         handed.close()
 
 
-async def _deliver(output: Output, seconds: float, hurry: Callable[[], bool]) -> None:
-    """Whoever is there gets everything that was answered, however late it reads: that it has gone
-    would be told. There is a limit only if somebody is in a hurry."""
+async def _deliver(output: Output, seconds: float, is_limited: Callable[[], bool]) -> None:
+    """Wait until all output is written. The limit in seconds counts from when `is_limited` is true:
+    until then a client may read as late as it likes, since its disconnection is noticed."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     while not output.empty and loop.time() < deadline:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(output.emptied(), _A_MOMENT)
-        if not hurry():
+            await asyncio.wait_for(output.emptied(), _CHECK_SECONDS)
+        if not is_limited():
             deadline = loop.time() + seconds
 
 
-async def _first(*waits: Coroutine[Any, Any, Any]) -> None:
-    """Wait until one of these has come."""
+async def _wait_first(*waits: Coroutine[Any, Any, Any]) -> None:
+    """Wait until the first of these is done, and cancel the others."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     for task in tasks:
         hide_task(task)

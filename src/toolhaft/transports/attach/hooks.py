@@ -1,4 +1,4 @@
-"""What a program wants done when a client comes to it, and when it has gone."""
+"""`init` and `stop` functions, which run before and after each attached client is served."""
 
 import asyncio
 import contextlib
@@ -18,11 +18,11 @@ Hook: TypeAlias = Callable[[], Any]
 
 
 class Refused(Exception):
-    """What was asked cannot be had; the message is for a person."""
+    """A request of a bridge that is refused; the message is shown to the user."""
 
 
 class Hooks:
-    """Calls these functions where those of the program run."""
+    """Runs these functions at `place` if it takes them, else on the loop or a worker thread."""
 
     def __init__(self, service: Service, place: Place | None) -> None:
         self._service = service
@@ -30,11 +30,10 @@ class Hooks:
 
     @contextlib.asynccontextmanager
     async def around(self, init: Hook | None, stop: Hook | None) -> AsyncGenerator[None]:
-        """Do the one now and the other at the end, whatever happens, and be it that the first has
-        failed: it may have done half of its work.
+        """Run `init` now and `stop` at the end, even if `init` failed: it may be half done.
 
         Raises:
-            Refused: the first has failed.
+            Refused: `init` has failed.
         """
         try:
             if init is not None:
@@ -47,19 +46,20 @@ class Hooks:
     async def _init(self, hook: Hook) -> None:
         try:
             await self._call(hook)
-        except BaseException as error:  # SystemExit, too, is its own affair
+        except BaseException as error:  # SystemExit, too, must not end the host
             if ends_task(error):
                 raise
-            log.error("init %s failed, so a client is not served", _told(hook), exc_info=error)
-            raise Refused(f"init {_told(hook)} failed: {type(error).__name__}: {error}") from None
+            name = _qualified_name(hook)
+            log.error("init %s failed, so a client is not served", name, exc_info=error)
+            raise Refused(f"init {name} failed: {type(error).__name__}: {error}") from None
 
     async def _stop(self, hook: Hook) -> None:
         try:
             await self._call(hook)
-        except BaseException as error:  # SystemExit, too, is its own affair
+        except BaseException as error:  # SystemExit, too, must not end the host
             if ends_task(error):
                 raise
-            log.error("stop %s failed", _told(hook), exc_info=error)
+            log.error("stop %s failed", _qualified_name(hook), exc_info=error)
 
     async def _call(self, hook: Hook) -> None:
         place = self._place
@@ -71,12 +71,12 @@ class Hooks:
             await self._on_thread(hook)
 
     async def find(self, reference: str | None) -> Hook | None:
-        """See `named`. An import may take long, and others are served here."""
-        return None if reference is None else await self._on_thread(lambda: named(reference))
+        """Run `import_hook` on a worker thread, since an import may block the loop."""
+        return None if reference is None else await self._on_thread(lambda: import_hook(reference))
 
     async def _on_thread(self, hook: Hook) -> Any:
-        """What a plain function gives. Who is cancelled meanwhile learns of it when it has ended,
-        so that nothing is cleaned up that it still uses."""
+        """Run a plain function on a worker thread and return its value. A cancellation is raised
+        only after the function has ended, so that nothing it uses is cleaned up before."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Ended] = loop.create_future()
 
@@ -84,8 +84,8 @@ class Hooks:
             try:
                 ended = Ended(hook())
             except BaseException as error:
-                ended = Ended(error=error if isinstance(error, Exception) else _harmless(error))
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+                ended = Ended(error=error if isinstance(error, Exception) else _as_exception(error))
+            with contextlib.suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(done.set_result, ended)
 
         self._service.thread_pool.submit(work)
@@ -94,11 +94,11 @@ class Hooks:
         return done.result().value()
 
 
-def named(reference: str) -> Hook:
-    """The function that a bridge names as `module:function`.
+def import_hook(reference: str) -> Hook:
+    """Import the function that a bridge names as `module:function`.
 
     Raises:
-        Refused: there is none in this process.
+        Refused: it cannot be imported in this process, or is not callable.
     """
     module, _, path = reference.partition(":")
     try:
@@ -114,12 +114,12 @@ def named(reference: str) -> Hook:
     return hook
 
 
-def _told(hook: Hook) -> str:
+def _qualified_name(hook: Hook) -> str:
     module = getattr(hook, "__module__", None)
     name = getattr(hook, "__qualname__", repr(hook))
     return f"{module}:{name}" if module else name
 
 
-def _harmless(error: BaseException) -> Exception:
-    """SystemExit and its like would end the loop."""
+def _as_exception(error: BaseException) -> Exception:
+    """Wrap a BaseException such as SystemExit, which would end the loop."""
     return RuntimeError(repr(error))

@@ -1,8 +1,8 @@
-"""Serves a living process: on a socket in the file system, from a thread and a loop of its own.
+"""The server side of attach: a Unix socket, served by a thread with its own event loop.
 
-The process goes on with whatever it does. Each bridge that connects is a client with a connection
-and a session of its own; all of them are served on one loop. What a bridge says first, and what it
-is answered, is told in `toolhaft_bridge.socket_directory`.
+The other threads of the process are not affected. Each bridge that connects is a client with its
+own connection and session; all are served on one loop. The preamble of a bridge and the answer to
+it are specified in `toolhaft_bridge.socket_directory`.
 """
 
 import asyncio
@@ -25,28 +25,31 @@ from ...process.safe_logging import log_safely
 from ...process.sockets import AddressInUse, UnixSocket, locked
 from ...protocol.ports import Place
 from ..startup import LifespanEntry
-from .attached_client import converse
+from .attached_client import serve_client
 from .hooks import Hook, Hooks, Refused
 from .inline_loop_many import ManyInlineSelector
 from .passed_fds import PassedDescriptors
-from .preamble import Preamble, check_user, first_line, tell_bridge, understood
+from .preamble import Preamble, answer_bridge, check_user, parse_preamble, read_first_line
 
 log = logging.getLogger(__name__)
 
-# How long whoever connects may take to say what it wants, and whoever makes a socket to be done.
+# Seconds for a preamble to arrive, and for the lock that is held while a socket is created.
 _PATIENCE: Final = 10.0
+# Clients at the same time.
 _MOST_CLIENTS: Final = 1000
-# After the system had nothing left to accept a client with.
-_A_WHILE: Final = 0.5
-_A_MOMENT: Final = 0.05
-_SLACK: Final = 1.0
+# Seconds until `accept` is tried again after it failed, such as for lack of descriptors.
+_ACCEPT_RETRY_SECONDS: Final = 0.5
+# Seconds for cancelled stop functions to end.
+_CANCEL_SECONDS: Final = 0.05
+# Seconds that joining the thread may take beyond the limits, for a busy machine.
+_JOIN_SLACK_SECONDS: Final = 1.0
 
 
 def unix_socket(path: str, name: str | None) -> UnixSocket:
-    """A socket of ours. Two processes that come at the same time do not remove each other's.
+    """Create a listening socket, under a lock, so that no process removes the socket of another.
 
     Raises:
-        OSError: somebody else listens there.
+        OSError: another process listens there.
     """
     try:
         with locked(path, _PATIENCE):
@@ -61,7 +64,7 @@ def unix_socket(path: str, name: str | None) -> UnixSocket:
 
 
 class Host:
-    """The thread that serves, as the process knows it."""
+    """The thread that serves attached clients, with its socket and its loop."""
 
     def __init__(
         self,
@@ -83,48 +86,51 @@ class Host:
         self._since = time.time()
         self._process = os.getpid()
         self._loop = Loop(ManyInlineSelector())
-        self._over = asyncio.Event()
+        self._shutdown = asyncio.Event()
         self._clients: dict[asyncio.Task[None], tuple[socket.socket, PassedDescriptors]] = {}
-        # Those of whom only a stop function is left.
-        self._leaving: set[asyncio.Task[Any]] = set()
-        self._served = 0
+        # Tasks of clients that are gone, in which only stop functions are left to run.
+        self._stopping: set[asyncio.Task[Any]] = set()
+        self._client_count = 0
         self._is_ending = False
         self._thread = threading.Thread(target=self._run, name="toolhaft-attached", daemon=True)
-        # What a bridge can ask for, but for being served, which is more than one line.
+        # Requests of a bridge that are answered by one line: all but `serve`.
         self._answers: dict[str, Callable[[], dict[str, Any]]] = {"info": self._info, **answers}
         _hosts.add(self)
         _watch_forks()
 
     def start(self) -> None:
-        """Serve from now on."""
+        """Start the thread."""
         self._thread.start()
 
     def end(self, *, wait: bool = True) -> None:
-        """Let all clients go, and wait a moment for that. From any thread, also more than once."""
+        """Disconnect all clients and end the thread. From any thread, also more than once.
+
+        Args:
+            wait: join the thread, for a limited time.
+        """
         if os.getpid() != self._process:
             return
         self._is_ending = True
         self._unix.remove()
         with contextlib.suppress(RuntimeError):  # the loop is closed already
-            self._loop.call_soon_threadsafe(self._over.set)
+            self._loop.call_soon_threadsafe(self._shutdown.set)
         if wait and threading.current_thread() is not self._thread:
-            # For the calls of clients, and as long for what is to be done after them. All that
-            # has a limit by itself; what is added is for a machine that has other things to do.
-            self._thread.join(2 * self._service.limits.shutdown_seconds + _SLACK)
+            # `_serve` waits up to this limit for calls, and again for stop functions.
+            self._thread.join(2 * self._service.limits.shutdown_seconds + _JOIN_SLACK_SECONDS)
             if self._thread.is_alive():
                 log_safely(log.warning, "detached, but the lifespan has not ended yet")
 
     @property
     def is_over(self) -> bool:
-        """Is nobody served any more, but for calls that are about to end?"""
+        """Whether no new client is accepted: `end` was called, or the thread has ended."""
         return self._is_ending or not self._thread.is_alive()
 
     @property
     def clients(self) -> int:
-        """How many are served."""
-        return self._served
+        """Number of clients that are being served."""
+        return self._client_count
 
-    # On the thread
+    # On the host's thread
 
     def _run(self) -> None:
         loop = self._loop
@@ -140,7 +146,7 @@ class Host:
             for wire, handed in self._clients.values():
                 handed.close()
                 wire.close()
-            with contextlib.suppress(RuntimeError):  # what cannot be stopped still runs
+            with contextlib.suppress(RuntimeError):  # the loop is still running
                 loop.close()
             _hosts.discard(self)
 
@@ -150,32 +156,32 @@ class Host:
             lifespan.join()
         self._loop.add_reader(self._unix.socket, self._accept)
         try:
-            await self._over.wait()
+            await self._shutdown.wait()
         finally:
             self._loop.remove_reader(self._unix.socket)
             self._unix.socket.close()
             seconds = self._service.limits.shutdown_seconds
             if self._clients:
                 await asyncio.wait(list(self._clients), timeout=seconds)
-            for task in self._clients.keys() - self._leaving:
+            for task in self._clients.keys() - self._stopping:
                 task.cancel()
-            if self._clients:  # what is to be done after each takes a while, too
+            if self._clients:  # the stop functions take time, too
                 await asyncio.wait(list(self._clients), timeout=seconds)
             if self._clients:
                 log_safely(
                     log.warning, "detached, but a stop function has not ended within %g s", seconds
                 )
-                await self._cut_short()
+                await self._cancel_stop_functions()
             if lifespan is not None:
                 await lifespan.leave()
             log_summary(self._service)
 
-    async def _cut_short(self) -> None:
-        """A stop function that is a coroutine hears that it is over. What goes on nevertheless is
-        left behind with a word of ours, and needs none of asyncio's."""
+    async def _cancel_stop_functions(self) -> None:
+        """Cancel stop functions that are coroutines. Others keep running; a warning was logged, so
+        asyncio's own «Task was destroyed but it is pending» is turned off."""
         for task in list(self._clients):
             task.cancel()
-        await asyncio.wait(list(self._clients), timeout=_A_MOMENT)
+        await asyncio.wait(list(self._clients), timeout=_CANCEL_SECONDS)
         for task in self._clients:
             task._log_destroy_pending = False  # type: ignore[attr-defined]
 
@@ -184,56 +190,56 @@ class Host:
             wire, _ = self._unix.socket.accept()
         except (BlockingIOError, ConnectionError):
             return
-        except OSError as error:  # no descriptor is left
+        except OSError as error:  # such as EMFILE
             log.error("a client cannot be accepted: %s", error.strerror)
             self._loop.remove_reader(self._unix.socket)
-            self._loop.call_later(_A_WHILE, self._accept_again)
+            self._loop.call_later(_ACCEPT_RETRY_SECONDS, self._accept_again)
             return
         wire.setblocking(False)
         handed = PassedDescriptors()
-        task = self._loop.create_task(self._meet(wire, handed))
+        task = self._loop.create_task(self._handle_client(wire, handed))
         hide_task(task)
         self._clients[task] = wire, handed
         task.add_done_callback(self._forget)
 
     def _accept_again(self) -> None:
-        if not self._over.is_set():
+        if not self._shutdown.is_set():
             self._loop.add_reader(self._unix.socket, self._accept)
 
     def _forget(self, task: "asyncio.Task[None]") -> None:
         wire, handed = self._clients.pop(task)
-        self._leaving.discard(task)
+        self._stopping.discard(task)
         handed.close()
         wire.close()
         if not task.cancelled() and task.exception() is not None:
             log.error("a client was not served", exc_info=task.exception())
 
-    async def _meet(self, wire: socket.socket, handed: PassedDescriptors) -> None:
-        """Hear what somebody wants, and give it."""
+    async def _handle_client(self, wire: socket.socket, handed: PassedDescriptors) -> None:
+        """Read the preamble of a bridge and do what it requests."""
         try:
             line, rest = await self._first_line(wire, handed)
             if line is None:
                 return
-            # Not before it has spoken: who is cut off while it does, does not hear why.
+            # Only now: closing while the peer still writes would keep it from reading the reason.
             check_user(wire)
             if len(self._clients) > _MOST_CLIENTS:
                 raise Refused(f"it serves {_MOST_CLIENTS} clients already, and no more at once")
-            wanted = understood(line)
+            wanted = parse_preamble(line)
             if wanted.ask == "serve":
                 await self._check_lifespan()
                 await self._serve_client(wire, handed, wanted, rest)
             elif wanted.ask in self._answers:
-                await tell_bridge(self._loop, wire, self._answers[wanted.ask]())
+                await answer_bridge(self._loop, wire, self._answers[wanted.ask]())
             else:
                 known = ", ".join(["serve", *self._answers])
                 raise Refused(f"it can be asked for {known}, not for {clipped(wanted.ask)!r}")
         except Refused as error:
-            await tell_bridge(self._loop, wire, {"error": str(error)})
+            await answer_bridge(self._loop, wire, {"error": str(error)})
 
     async def _check_lifespan(self) -> None:
-        """Refuse clients of a service whose lifespan has failed: none of its calls could run."""
+        """Wait for the lifespan, and refuse the client if it failed: no call could run."""
         entry = LifespanEntry(self._service.lifespan, failed=lambda: None)
-        await entry.wait(self._over)
+        await entry.wait(self._shutdown)
         entry.stop()
         if entry.error is not None:
             kind = type(entry.error).__name__
@@ -242,10 +248,10 @@ class Host:
     async def _first_line(
         self, wire: socket.socket, handed: PassedDescriptors
     ) -> tuple[bytes | None, bytes]:
-        """What a client says first, and what came behind it; None if it has said nothing."""
+        """Read the preamble and the bytes after it; None if there is none in time."""
         try:
             async with asyncio.timeout(_PATIENCE):
-                return await first_line(self._loop, wire, handed)
+                return await read_first_line(self._loop, wire, handed)
         except TimeoutError:
             log.warning("a client connected and asked for nothing within %g s", _PATIENCE)
         except OSError as error:
@@ -260,7 +266,7 @@ class Host:
             "server": info.name,
             "version": info.version,
             "since": self._since,
-            "clients": self._served,
+            "clients": self._client_count,
             "program": sys.argv[0] if sys.argv else "",
         }
 
@@ -273,40 +279,41 @@ class Host:
             around(await find(wanted.init), await find(wanted.stop)),
         ):
             taken = {"taken": True} if not rest and handed.take() else {}
-            await tell_bridge(self._loop, wire, {"name": self._name, "pid": self._process, **taken})
-            self._served += 1
+            members = {"name": self._name, "pid": self._process, **taken}
+            await answer_bridge(self._loop, wire, members)
+            self._client_count += 1
             try:
-                await converse(
+                await serve_client(
                     self._service,
                     wire,
                     rest,
                     handed=handed,
                     loop=self._loop,
                     place=self._place,
-                    ending=self._over,
+                    shutdown=self._shutdown,
                 )
             finally:
-                self._served -= 1
+                self._client_count -= 1
                 if (task := asyncio.current_task()) is not None:
-                    self._leaving.add(task)
+                    self._stopping.add(task)
 
     # Forks
 
     def disown(self) -> None:
-        """In a process that was forked off: the socket and the clients are the parent's."""
+        """In a forked child: close the copies of sockets, which stay the parent's."""
         self._unix.socket.close()
         for wire, handed in self._clients.values():
             handed.disown()
             wire.close()
         if threading.current_thread().name.startswith("toolhaft-"):
-            # It was a tool that forked. What it returns there is for nobody.
+            # A tool forked, on a thread of this library. Its result in the child is not sent.
             private_fds.forked = True
         else:
             self._service.thread_pool.reset_after_fork()
 
 
 _hosts: set[Host] = set()
-# Those of the parent, kept so that nothing of theirs is cleaned up here.
+# In a forked child: the parent's hosts, referenced so that they are not garbage collected here.
 _disowned: list[Host] = []
 _watched = False
 

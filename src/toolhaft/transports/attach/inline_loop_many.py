@@ -11,24 +11,24 @@ log = logging.getLogger(__name__)
 
 
 class ManyInlineSelector(InlineSelector):
-    """Serves any number of descriptors without leaving its post."""
+    """An inline selector for any number of descriptors, each with its own reader."""
 
     def __init__(self) -> None:
         super().__init__()
         self._readers: dict[int, ManyInlineReader] = {}
 
-    def attend(self, reader: "ManyInlineReader", descriptor: int, events: int) -> None:
-        """Poll for a descriptor."""
+    def register_reader(self, reader: "ManyInlineReader", descriptor: int, events: int) -> None:
+        """Poll a descriptor and call its reader's `on_ready`."""
         self._readers[descriptor] = reader
         self._poll.register(descriptor, events)
 
-    def leave(self, descriptor: int) -> None:
-        """Poll for it no more."""
+    def unregister_reader(self, descriptor: int) -> None:
+        """Stop polling a descriptor."""
         if self._readers.pop(descriptor, None) is not None:
             self._poll.unregister(descriptor)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Wait, as any selector does; what clients send meanwhile is served here."""
+        """Wait for events as the base class does, and serve the clients' descriptors meanwhile."""
         milliseconds = None if timeout is None else max(0, timeout * 1000)
         poll, readers, found = self._poll.poll, self._readers, False
         self.iteration_wanted = False
@@ -45,13 +45,13 @@ class ManyInlineSelector(InlineSelector):
 
 
 class ManyInlineReader:
-    """One descriptor of many."""
+    """The reader of one descriptor of a `ManyInlineSelector`."""
 
     __slots__ = ("_descriptor", "_dropped", "_hung_up", "_selector", "_serve")
 
     def __init__(self, selector: ManyInlineSelector, dropped: Callable[[], None]) -> None:
         self._selector = selector
-        # Called if the client cannot be served any more.
+        # Called after an unexpected exception, with which reading ends.
         self._dropped = dropped
         self._descriptor = -1
         self._serve: Callable[[], None] | None = None
@@ -60,28 +60,28 @@ class ManyInlineReader:
     def listen(
         self, descriptor: int, serve: Callable[[], None], hung_up: Callable[[], None]
     ) -> None:
-        """Call `serve` on the loop's thread whenever there is something to read."""
+        """Call `serve` on the loop's thread whenever the descriptor is readable."""
         self._descriptor, self._serve, self._hung_up = descriptor, serve, hung_up
-        self._selector.attend(self, descriptor, select.POLLIN)
+        self._selector.register_reader(self, descriptor, select.POLLIN)
 
     def await_end(self, descriptor: int, hung_up: Callable[[], None]) -> None:
-        """Call `hung_up`, once, when the other side is closed altogether."""
+        """Call `hung_up`, once, on POLLHUP or POLLERR: the other end is fully closed."""
         self._descriptor, self._serve, self._hung_up = descriptor, None, hung_up
-        self._selector.attend(self, descriptor, 0)
+        self._selector.register_reader(self, descriptor, 0)
 
     def pause(self) -> None:
-        """Read no more for now, but call `hung_up`, once, if the client ends its side."""
+        """Stop reading, but call `hung_up`, once, if the client closes its end."""
         if self._descriptor >= 0 and self._hung_up is not None:
             self.await_end(self._descriptor, self._hung_up)
 
     def ignore(self) -> None:
-        """Listen no more."""
+        """Stop polling the descriptor."""
         if self._descriptor >= 0:
-            self._selector.leave(self._descriptor)
+            self._selector.unregister_reader(self._descriptor)
             self._descriptor = -1
 
     def on_ready(self) -> None:
-        """Something has come. A bug of ours must not end the others' service."""
+        """Handle an event. An exception ends reading for this client, but not for others."""
         try:
             if self._serve is not None:
                 self._serve()

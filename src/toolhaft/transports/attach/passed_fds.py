@@ -1,8 +1,9 @@
-"""What a bridge hands over: the descriptors of its client, and a journal for what is said on them.
+"""File descriptors passed by a bridge: its client's pipes, a journal in shared memory, an outbox.
 
-A bridge that copies makes each call pass two processes more than on stdio. With the descriptors the
-process is the only one on the way. Whether the bridge is still there tells the connection to it,
-on which nothing else is said; what it must know if this process ends, the journal.
+A bridge that copies bytes is a second process on the way of each request and each answer. With
+passed descriptors the process reads and writes the client's pipes itself. The socket then only
+shows, by its end, that the bridge has exited; the journal has what the bridge needs if this process
+ends.
 """
 
 import array
@@ -26,16 +27,16 @@ from ..pipes import Output
 
 log = logging.getLogger(__name__)
 
-# Input, output, journal, and the two ends of the outbox.
+# Descriptors that are passed: input, output, journal, and the two ends of the outbox.
 _COUNT: Final = 5
-# Not every C library has both.
-_CAN: Final = hasattr(os, "splice") and hasattr(fcntl, "F_ADD_SEALS")
-# As much as a pipe takes.
+# Whether the C library has both functions that passed descriptors need.
+_IS_SUPPORTED: Final = hasattr(os, "splice") and hasattr(fcntl, "F_ADD_SEALS")
+# Capacity of a pipe in bytes.
 _CHUNK: Final = 65536
 
 
 class PassedDescriptors:
-    """The descriptors that came with the first line; closed with us, whoever uses them or not."""
+    """The descriptors that came with the preamble. `close` closes them, used or not."""
 
     def __init__(self) -> None:
         self._descriptors: list[int] = []
@@ -43,23 +44,23 @@ class PassedDescriptors:
 
     @property
     def input(self) -> int:
-        """What the client says."""
+        """The pipe from the client."""
         return self._descriptors[0]
 
     @property
     def output(self) -> int:
-        """What it hears."""
+        """The pipe, or socket, to the client."""
         return self._descriptors[1]
 
     @property
     def outbox(self) -> tuple[int, int]:
-        """Both ends of a pipe, of which the bridge has the first, too."""
+        """Read end and write end of a pipe, of which the bridge has the read end, too."""
         return self._descriptors[3], self._descriptors[4]
 
     async def receive(
         self, loop: asyncio.AbstractEventLoop, wire: socket.socket, size: int
     ) -> bytes:
-        """What comes on the wire, without the descriptors that come with it, which are kept."""
+        """Receive bytes from the socket, and keep the descriptors that come with them."""
         if sys.platform != "linux":
             return await loop.sock_recv(wire, size)
         room = socket.CMSG_LEN(_COUNT * 4)
@@ -67,7 +68,7 @@ class PassedDescriptors:
             try:
                 data, control, _, _ = wire.recvmsg(size, room, socket.MSG_CMSG_CLOEXEC)
             except BlockingIOError:
-                await _readable(loop, wire)
+                await _wait_readable(loop, wire)
                 continue
             for level, kind, rights in control:
                 if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
@@ -78,16 +79,16 @@ class PassedDescriptors:
             return data
 
     def take(self) -> bool:
-        """Can the client be spoken to on these? If not, it will be on the wire."""
-        if len(self._descriptors) != _COUNT or sys.platform != "linux" or not _CAN:
+        """Open the journal and return whether the descriptors can be used; else use the socket."""
+        if len(self._descriptors) != _COUNT or sys.platform != "linux" or not _IS_SUPPORTED:
             return False
         try:
             *pipes, memory, outbox, into = self._descriptors
-            if not (all(map(is_pipe, pipes)) and _are_ends(outbox, into)):
+            if not (all(map(is_pipe, pipes)) and _is_one_pipe(outbox, into)):
                 return False
             for each in (outbox, into):
                 os.set_blocking(each, False)
-            # Who made it smaller afterwards would end this process.
+            # If the file shrank later, access to the mapping would raise SIGBUS.
             fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
             if os.fstat(memory).st_size < SIZE:
                 return False
@@ -97,7 +98,7 @@ class PassedDescriptors:
         return self.journal is not None
 
     def close(self) -> None:
-        """Let go of all of them."""
+        """Close the journal and all descriptors."""
         if self.journal is not None:
             self.journal.close()
             self.journal = None
@@ -106,7 +107,7 @@ class PassedDescriptors:
         self._descriptors.clear()
 
     def disown(self) -> None:
-        """In a process that was forked off: they are the parent's."""
+        """In a forked child: replace the descriptors, which stay the parent's, by /dev/null."""
         if self.journal is not None:
             self.journal.disown()
         null = os.open(os.devnull, os.O_RDWR)
@@ -115,26 +116,26 @@ class PassedDescriptors:
         os.close(null)
 
 
-def _are_ends(out: int, into: int) -> bool:
-    """Are these two the ends of one pipe? Else what is written would never come out."""
+def _is_one_pipe(out: int, into: int) -> bool:
+    """Return whether these are the ends of one pipe; else written bytes would never arrive."""
     one, other = os.fstat(out), os.fstat(into)
     return stat.S_ISFIFO(one.st_mode) and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
-def _held_by(pipe: int) -> int:
-    """How much lies in a pipe."""
+def _bytes_in(pipe: int) -> int:
+    """Return the number of unread bytes in a pipe."""
     count = fcntl.ioctl(pipe, termios.FIONREAD, bytes(array.array("i", [0])))
     return int.from_bytes(count, sys.byteorder)
 
 
-async def _readable(loop: asyncio.AbstractEventLoop, wire: socket.socket) -> None:
+async def _wait_readable(loop: asyncio.AbstractEventLoop, wire: socket.socket) -> None:
     ready: asyncio.Future[None] = loop.create_future()
 
-    def tell() -> None:
+    def settle() -> None:
         if not ready.done():
             ready.set_result(None)
 
-    loop.add_reader(wire, tell)
+    loop.add_reader(wire, settle)
     try:
         await ready
     finally:
@@ -142,10 +143,10 @@ async def _readable(loop: asyncio.AbstractEventLoop, wire: socket.socket) -> Non
 
 
 class RecordedOutput(Output):
-    """Writes frames so that the bridge knows of each byte whether it was written.
+    """Writes frames through the outbox and the journal, so that each byte is accounted for.
 
-    What cannot be delivered is left in the outbox. With the end of the connection, to which
-    `broken` has to lead, the bridge delivers that, and answers whatever else was asked."""
+    Bytes that cannot be written to the client stay in the outbox. When the connection ends, which
+    `broken` has to cause, the bridge delivers them and answers the requests that are left."""
 
     def __init__(
         self,
@@ -161,9 +162,9 @@ class RecordedOutput(Output):
         self._outbox, self._into = handed.outbox
         self._broken = broken
         self._is_broken = False
-        # How much is in the outbox.
-        self._waiting = 0
-        # Into a socket that somebody makes wait again, who shares it, the system would wait.
+        # Bytes in the outbox.
+        self._outbox_bytes = 0
+        # Another process that shares a socket may set it to blocking again; then `splice` blocks.
         self._is_socket = stat.S_ISSOCK(os.fstat(handed.output).st_mode)
 
     def _write_pieces(self, pieces: tuple[bytes, ...]) -> None:
@@ -172,17 +173,17 @@ class RecordedOutput(Output):
     def _write(self, data: bytes | memoryview) -> None:
         rest = memoryview(data) if len(data) > _CHUNK else data
         try:
-            while (rest or self._waiting) and self._descriptor >= 0 and not self._is_broken:
-                if not self._waiting:
-                    count = self._waiting = self._journal.write(self._into, rest)
+            while (rest or self._outbox_bytes) and self._descriptor >= 0 and not self._is_broken:
+                if not self._outbox_bytes:
+                    count = self._outbox_bytes = self._journal.write(self._into, rest)
                     rest = rest[count:]
                 sent = self._deliver()
-                self._waiting -= sent
+                self._outbox_bytes -= sent
                 self.taken += sent
         except OSError as error:
-            # Nobody but us writes to the outbox or empties it. If somebody does, there is nothing
-            # to be waited for: it would be tried again and again.
-            if isinstance(error, BlockingIOError) and _held_by(self._outbox) == self._waiting:
+            # If another process wrote to the outbox or read from it, the counts differ, and waiting
+            # for the client to be writable would retry for ever.
+            if isinstance(error, BlockingIOError) and _bytes_in(self._outbox) == self._outbox_bytes:
                 self.left = memoryview(rest)
                 if not self._watched:
                     self._watched = True
@@ -198,4 +199,6 @@ class RecordedOutput(Output):
             raise OSError("there is no splice here")
         if self._is_socket and os.get_blocking(self._descriptor):
             os.set_blocking(self._descriptor, False)
-        return os.splice(self._outbox, self._descriptor, self._waiting, flags=os.SPLICE_F_NONBLOCK)
+        return os.splice(
+            self._outbox, self._descriptor, self._outbox_bytes, flags=os.SPLICE_F_NONBLOCK
+        )

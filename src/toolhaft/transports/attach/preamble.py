@@ -1,4 +1,4 @@
-"""What a bridge says first, and how it is answered: one line each, see `socket_directory`."""
+"""The preamble of a bridge and its answer, one line of JSON each: see `socket_directory`."""
 
 import asyncio
 import contextlib
@@ -16,13 +16,14 @@ from .passed_fds import PassedDescriptors
 
 log = logging.getLogger(__name__)
 
+# Bytes of a preamble.
 _LONGEST: Final = 65536
-# How long a bridge may take to read the answer.
+# Seconds for a bridge to read the answer.
 _PATIENCE: Final = 10.0
 
 
 class Preamble(msgspec.Struct):
-    """What a bridge says first."""
+    """The first line of a bridge: protocol version, kind of request, and names of its hooks."""
 
     toolhaft: int
     ask: str
@@ -30,13 +31,13 @@ class Preamble(msgspec.Struct):
     stop: str | None = None
 
 
-async def first_line(
+async def read_first_line(
     loop: asyncio.AbstractEventLoop, wire: socket.socket, handed: PassedDescriptors
 ) -> tuple[bytes | None, bytes]:
-    """The line, and what has come behind it. No line: somebody only wanted to know whether we live.
+    """Read the first line, and the bytes after it. None if the peer only tested the connection.
 
     Raises:
-        Refused: it does not come, or is too long.
+        Refused: the line is incomplete, or too long.
     """
     data = b""
     while b"\n" not in data:
@@ -50,11 +51,11 @@ async def first_line(
     return line, rest
 
 
-def understood(line: bytes) -> Preamble:
-    """What it says.
+def parse_preamble(line: bytes) -> Preamble:
+    """Parse the first line.
 
     Raises:
-        Refused: it is of somebody else, or of another version.
+        Refused: it is not a preamble, or of another version.
     """
     try:
         wanted = msgspec.json.decode(line, type=Preamble)
@@ -72,10 +73,10 @@ def understood(line: bytes) -> Preamble:
 
 
 def check_user(wire: socket.socket) -> None:
-    """Is it our own user, or the administrator, who speaks?
+    """Check that the peer runs as the user of this process, or as root.
 
     Raises:
-        Refused: it is somebody else.
+        Refused: it runs as another user.
     """
     user = peer_of(wire)
     if user is not None and user not in (0, os.getuid()):
@@ -83,10 +84,10 @@ def check_user(wire: socket.socket) -> None:
         raise Refused(f"it is for uid {os.getuid()} only, and this is uid {user}")
 
 
-async def tell_bridge(
+async def answer_bridge(
     loop: asyncio.AbstractEventLoop, wire: socket.socket, members: dict[str, Any]
 ) -> None:
-    """Answer, if somebody still wants to know."""
+    """Send the answer, unless the bridge has disconnected or does not read."""
     line = msgspec.json.encode({"toolhaft": VERSION, **members}) + b"\n"
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(_PATIENCE):
